@@ -2,7 +2,7 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes as base64, as images, sound and blobs want them.
+/// Encodes bytes as base64, as needed for images, audio and blobs.
 ///
 /// ```
 /// assert_eq!(bowline::server::base64(b"knot"), "a25vdA==");

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use super::context::Context;
 use super::service::MethodName;
-use super::session::Shared;
+use super::session::SessionShared;
 use super::telemetry::{handler_is_blocking, notification_handler_is_blocking};
 use crate::logged::entered;
 use crate::panics::caught;
@@ -29,10 +29,10 @@ use crate::panics::caught;
 const TICK: Duration = Duration::from_millis(4);
 
 /// How long a poll lasts until it blocks, from the first look at it.
-const BLOCKS: Duration = Duration::from_millis(4);
+const BLOCK_THRESHOLD: Duration = Duration::from_millis(4);
 
 /// How long a poll blocks until it is reported while it lasts.
-const REPORTED: Duration = Duration::from_secs(1);
+const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Ticks without a poll after which the monitor parks. Unparking it costs a system call.
 const IDLE_TICKS: u32 = 25;
@@ -45,11 +45,11 @@ pub(super) enum Polled {
     /// A handler, on a task of its own.
     OwnTask(Context),
     /// A callback of the server, on the task that drives the connection.
-    Callback(Arc<Shared>, MethodName),
+    Callback(Arc<SessionShared>, MethodName),
 }
 
 impl Polled {
-    pub(super) fn session(&self) -> &Arc<Shared> {
+    pub(super) fn session(&self) -> &Arc<SessionShared> {
         match self {
             Self::InPlace(context) | Self::OwnTask(context) => &context.inner().session,
             Self::Callback(session, _) => session,
@@ -179,7 +179,7 @@ struct Polls {
     /// How many there were.
     begun: u64,
     /// How many there were when the monitor looked.
-    looked_at: u64,
+    begun_at_last_scan: u64,
 }
 
 #[derive(Debug)]
@@ -198,7 +198,7 @@ impl PollingThread {
     }
 
     /// Looks at what the thread polls. Returns `true` if it has polled something since the last look.
-    fn look(
+    fn scan(
         &self,
         now: Instant,
         blocked: &mut Vec<BlockedPoll>,
@@ -206,19 +206,19 @@ impl PollingThread {
     ) -> bool {
         let mut polls = self.lock();
         let begun = polls.begun;
-        let is_active = std::mem::replace(&mut polls.looked_at, begun) != begun;
+        let is_active = std::mem::replace(&mut polls.begun_at_last_scan, begun) != begun;
         for poll in &mut polls.stack {
             let Some(seen) = poll.seen else {
                 poll.seen = Some(now);
                 continue;
             };
-            if poll.blocked.is_none() && now - seen >= BLOCKS {
+            if poll.blocked.is_none() && now - seen >= BLOCK_THRESHOLD {
                 let is_done = Arc::clone(poll.blocked.insert(Arc::default()));
                 self.is_blocked.store(true, Ordering::Relaxed);
                 let polled = poll.polled.clone();
                 blocked.push(BlockedPoll { polled, is_done });
             }
-            if !poll.is_reported && now - seen >= REPORTED {
+            if !poll.is_reported && now - seen >= REPORT_AFTER {
                 poll.is_reported = true;
                 reported.push((poll.polled.clone(), seen));
             }
@@ -301,7 +301,7 @@ fn is_active() -> bool {
         let Some(thread) = thread.upgrade() else {
             return false;
         };
-        is_active |= thread.look(now, &mut blocked, &mut reported);
+        is_active |= thread.scan(now, &mut blocked, &mut reported);
         true
     });
     // Wakers, subscribers of the log and destructors are others' code.

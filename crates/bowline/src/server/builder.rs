@@ -1,6 +1,7 @@
-//! Setting a server up: what it has, and what is made of it.
+//! The builder of a server: its features and settings, and the checks before it is served.
+//! `settings` holds the setters of texts, limits and times, `layers` those of middleware.
 
-mod around;
+mod layers;
 mod settings;
 
 use std::sync::Arc;
@@ -11,27 +12,27 @@ use bowline_proto::{Limits, Timeouts};
 use bowline_types::Revisions;
 use bowline_types::common::Implementation;
 
+use super::blocking_threads::DEFAULT_SESSION_SHARE;
 use super::caching::Caching;
-use super::core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::dispatch::Dispatch;
 use super::extract::{HandlerArguments, HandlerFn, States};
 use super::features::{ServerFeatures, config_error};
 use super::handler::{Handler, HandlerService};
-use super::life::Life;
 use super::output::IntoToolResult;
 use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
-use super::running::Running;
-use super::seal::RoundSeal;
+use super::round_state_seal::RoundSeal;
+use super::running_server::Running;
+use super::server_core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::service::Service;
-use super::single_use::{UsedInProcess, UsedStates};
+use super::session_set::SessionSet;
 use super::tasks::{TaskConfig, TaskStore};
-use super::threads::SHARE;
 use super::tool::{ToolDef, tool};
+use super::used_round_states::{InProcessRoundStates, UsedRoundStates};
 use crate::error::Error;
 use crate::transport::Transport;
 
-/// A server: what it has, and how it serves it. See the [module](crate::server).
+/// A server to be configured and served. See the [module](crate::server).
 pub struct Server {
     info: Implementation,
     instructions: Option<String>,
@@ -56,23 +57,23 @@ pub struct Server {
     max_questions: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
-    /// Who serves requests instead of the features, and what it can do.
+    /// Creates the service that serves requests instead of the features, and its capabilities.
     handler: Option<Box<MakeService>>,
     layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
-    /// What was added twice, in words.
-    twice: Option<String>,
+    /// The error for a feature that was registered twice.
+    duplicate: Option<String>,
 }
 
-/// Makes whoever serves requests, when everything else is said.
+/// Creates the service when all settings are known.
 type MakeService = dyn FnOnce(&Server) -> (Service, Capabilities) + Send;
 
 impl Server {
-    /// A server of this name and version, which has nothing yet.
+    /// Creates a server with this name and version, without features.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self::with_info(Implementation::new(name, version))
     }
 
-    /// A server that introduces itself so.
+    /// Creates a server with this `serverInfo`.
     pub fn with_info(info: Implementation) -> Self {
         Self {
             info,
@@ -87,7 +88,7 @@ impl Server {
             question_timeout: None,
             shutdown_deadline: None,
             max_sessions: 10_000,
-            max_blocking: SHARE,
+            max_blocking: DEFAULT_SESSION_SHARE,
             page_size: 100,
             list_caching: Caching::default(),
             has_logging: true,
@@ -100,12 +101,12 @@ impl Server {
             on_notification: None,
             handler: None,
             layers: Vec::new(),
-            twice: None,
+            duplicate: None,
         }
     }
 
-    /// A server that has what another one has, now and later: for a process that serves the
-    /// same in several ways.
+    /// Creates a server that shares the features of another one, now and later: for a process that
+    /// serves the same features over several transports.
     pub fn sharing(
         name: impl Into<String>,
         version: impl Into<String>,
@@ -116,8 +117,8 @@ impl Server {
         server
     }
 
-    /// A server whose requests a [`Handler`] answers. What is registered as well is not
-    /// served; the [features](Self::features) tells clients of changes.
+    /// Creates a server whose requests a [`Handler`] answers. Registered features are not served;
+    /// [`features`](Self::features) notifies clients of changes.
     pub fn with_handler<H: Handler>(
         name: impl Into<String>,
         version: impl Into<String>,
@@ -155,13 +156,13 @@ impl Server {
         self.add_tool(tool(name, handler).description(description))
     }
 
-    /// Adds a tool with all that can be said of it.
+    /// Adds a tool with its full definition.
     #[must_use]
     pub fn add_tool(mut self, mut tool: ToolDef) -> Self {
         tool.prepare();
         let name = &tool.tool.name;
         let is_known = self.features.contents().tools.get(name).is_some();
-        self.note_twice(is_known, "tool", name);
+        self.record_duplicate(is_known, "tool", name);
         self.features.insert_tool(tool);
         self
     }
@@ -177,17 +178,17 @@ impl Server {
         self.add_resource(resource(uri, name, handler))
     }
 
-    /// Adds a resource with all that can be said of it.
+    /// Adds a resource with its full definition.
     #[must_use]
     pub fn add_resource(mut self, resource: ResourceDef) -> Self {
         let uri = &resource.resource.uri;
         let is_known = self.features.contents().resources.get(uri).is_some();
-        self.note_twice(is_known, "resource", uri);
+        self.record_duplicate(is_known, "resource", uri);
         self.features.insert_resource(resource);
         self
     }
 
-    /// Adds resources whose URIs follow a template.
+    /// Adds a resource template, with a handler that reads the resources whose URIs match it.
     #[must_use]
     pub fn template<A, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
@@ -198,12 +199,12 @@ impl Server {
         self.add_template(template(uri, name, handler))
     }
 
-    /// Adds resources whose URIs follow a template, with all that can be said of them.
+    /// Adds a resource template with its full definition.
     #[must_use]
     pub fn add_template(mut self, template: TemplateDef) -> Self {
         let uri = &template.template.uri_template;
         let is_known = self.features.contents().templates.get(uri).is_some();
-        self.note_twice(is_known, "template", uri);
+        self.record_duplicate(is_known, "template", uri);
         self.features.insert_template(template);
         self
     }
@@ -224,26 +225,26 @@ impl Server {
         self.add_prompt(prompt(name, handler).description(description))
     }
 
-    /// Adds a prompt with all that can be said of it.
+    /// Adds a prompt with its full definition.
     #[must_use]
     pub fn add_prompt(mut self, prompt: PromptDef) -> Self {
         let name = &prompt.prompt.name;
         let is_known = self.features.contents().prompts.get(name).is_some();
-        self.note_twice(is_known, "prompt", name);
+        self.record_duplicate(is_known, "prompt", name);
         self.features.insert_prompt(prompt);
         self
     }
 
-    /// The second of two would silently replace the first.
-    fn note_twice(&mut self, is_known: bool, kind: &str, name: &str) {
+    /// Records a duplicate, which would silently replace the first feature of this name.
+    fn record_duplicate(&mut self, is_known: bool, kind: &str, name: &str) {
         if is_known {
-            let words = format!("{kind} {name}: there are two of this name");
-            self.twice.get_or_insert(words);
+            let message = format!("{kind} {name}: registered twice");
+            self.duplicate.get_or_insert(message);
         }
     }
 
-    /// Completes an argument of a prompt, or a variable of a template: `of` is the name of
-    /// the one or the text of the other.
+    /// Adds the completion of an argument of a prompt, or of a variable of a resource template:
+    /// `of` is the name of the prompt or the text of the template.
     ///
     /// ```
     /// use bowline::server::{Partial, Server};
@@ -282,40 +283,41 @@ impl Server {
         self
     }
 
-    /// Gives all handlers a state: see [`State`](super::State).
+    /// Adds a state that all handlers share: see [`State`](super::State).
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
         self
     }
 
-    /// What it has, to be changed while it runs.
+    /// Returns the features, to change them while the server runs.
     pub fn features(&self) -> ServerFeatures {
         self.features.clone()
     }
 
-    /// Checks it, and makes it ready to serve.
+    /// Checks the configuration, and makes the server ready to serve.
     ///
     /// # Errors
     ///
-    /// When something was registered that can't be served: an error that names it.
+    /// When a feature can't be served: the error names it.
     pub fn build(mut self) -> Result<Running, Error> {
         let problem = self.features.contents().problem(&self.states);
-        if let Some(problem) = self.twice.take().or(problem) {
+        if let Some(problem) = self.duplicate.take().or(problem) {
             return Err(config_error(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);
-        let seal = seal.map_err(|error| config_error(format!("no randomness: {error}")))?;
-        let used = self.has_single_use.then(|| self.used_states());
+        let seal =
+            seal.map_err(|error| config_error(format!("no random bytes available: {error}")))?;
+        let used_round_states = self.has_single_use.then(|| self.used_round_states());
         let mut config = self.session_config();
         let is_handler = self.handler.is_some();
         config.forward_unknown_methods(is_handler);
         let tasks = Arc::new(TaskStore::new(self.tasks.clone()));
         let (mut service, capabilities) = match self.handler.take() {
             Some(handler) => handler(&self),
-            None => self.registered(&tasks),
+            None => self.feature_service(&tasks),
         };
-        let hears = is_handler.then(|| service.clone());
+        let raw_notification_handler = is_handler.then(|| service.clone());
         for layer in self.layers {
             service = layer(service);
         }
@@ -324,7 +326,7 @@ impl Server {
             service,
             states: self.states,
             seal,
-            used,
+            used_round_states,
             max_questions: self.max_questions,
             has_logging,
             meta: result_meta(&self.info),
@@ -338,15 +340,15 @@ impl Server {
             max_sessions: self.max_sessions,
             max_blocking: self.max_blocking,
             on_notification: self.on_notification,
-            hears,
-            life: Life::new(self.features.sessions.clone()),
+            raw_notification_handler,
+            sessions: SessionSet::new(self.features.sessions.clone()),
             features: self.features,
             tasks,
         }))
     }
 
-    fn used_states(&self) -> Box<dyn UsedStates> {
-        Box::new(UsedInProcess::new(self.max_used_rounds))
+    fn used_round_states(&self) -> Box<dyn UsedRoundStates> {
+        Box::new(InProcessRoundStates::new(self.max_used_rounds))
     }
 
     fn session_config(&self) -> SessionConfig {
@@ -356,7 +358,7 @@ impl Server {
         if let Some(timeout) = self.question_timeout {
             config.ask_timeouts(Timeouts::new(timeout, timeout));
         }
-        // Layers see them too.
+        // Layers see requests about the session too.
         config.forward_session_requests(true);
         if let Some(instructions) = &self.instructions {
             config.instructions(instructions.clone());
@@ -365,8 +367,8 @@ impl Server {
         config
     }
 
-    /// Whoever serves what is registered, and what that can do.
-    fn registered(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
+    /// Returns the service of the registered features, and its capabilities.
+    fn feature_service(&self, tasks: &Arc<TaskStore>) -> (Service, Capabilities) {
         let dispatch = Arc::new(Dispatch {
             features: self.features.clone(),
             revisions: self.revisions,
@@ -383,14 +385,14 @@ impl Server {
         (Service(dispatch), capabilities)
     }
 
-    /// Serves one client, until it is gone.
+    /// Serves one client, until it disconnects.
     ///
     /// Cancel safe: dropping the future ends the session.
     ///
     /// # Errors
     ///
-    /// When the server [can't be served](Self::build), the transport can't be opened, or the
-    /// client breaks the protocol beyond what is borne.
+    /// When the configuration is [invalid](Self::build), the transport can't be opened, or the
+    /// client violates the protocol more often than is tolerated.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         self.build()?.serve(transport).await
     }

@@ -1,4 +1,4 @@
-//! How long clients may keep what they got.
+//! Caching of lists and resources by clients.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use bowline_types::resources::{
 };
 use bowline_types::tools::ListToolsResult;
 
-/// How long a client may keep a list or what a resource contains, and who may share it
-/// (2026-07-28, server/utilities/caching). Clients of older revisions are told nothing of it.
+/// How long a client may cache a list or the contents of a resource, and whether the cache may be
+/// shared (2026-07-28, server/utilities/caching). Clients of older revisions don't get it.
 ///
-/// A client asks again when the time is over, or when it is told that something has changed, if it
-/// listens. Default: nothing is kept.
+/// A client fetches it again when the time is over, or when it is notified of a change, if it has
+/// subscribed. Default: nothing is cached.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// It is kept for this long, by whoever asked with the same authorization.
+    /// Allows caching for this long, for requests with the same authorization.
     pub const fn private(time: Duration) -> Self {
         Self {
             time,
@@ -41,8 +41,8 @@ impl Caching {
         }
     }
 
-    /// It is kept for this long, and is the same for everybody: whatever stands between the client
-    /// and the server may answer with it. This is no access control.
+    /// Allows caching for this long, and sharing between all clients: proxies between client and
+    /// server may answer from their cache. This is no access control.
     pub const fn public(time: Duration) -> Self {
         Self {
             time,
@@ -57,9 +57,10 @@ impl Caching {
     }
 
     fn scope(self) -> CacheScope {
-        match self.is_public {
-            true => CacheScope::Public,
-            false => CacheScope::Private,
+        if self.is_public {
+            CacheScope::Public
+        } else {
+            CacheScope::Private
         }
     }
 }
@@ -70,12 +71,12 @@ impl Default for Caching {
     }
 }
 
-/// What every reader of JSON can take for a number: 2^53 - 1.
+/// The largest integer that every JSON parser supports: 2^53 - 1.
 const LONGEST: i64 = (1 << 53) - 1;
 
 /// A result that may be cached (CH-1).
 pub(super) trait Cacheable {
-    /// Says so, where whoever made the result has not.
+    /// Sets the caching, unless the result has it already.
     fn cached(self, caching: Caching) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! What a handler can learn and do while it serves a request.
+//! The context of a request, for its handler.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,73 +18,75 @@ use bowline_types::{
 use tokio::sync::Notify;
 use tracing::Span;
 
+use super::client_questions::ClientQuestions;
 use super::extract::States;
 use super::features::ServerFeatures;
-use super::input::Asking;
 use super::service::MethodName;
-use super::session::{Core, Shared};
-use super::tasks::Entry;
+use super::session::{SessionCore, SessionShared};
+use super::tasks::TaskEntry;
 use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
 use crate::logged::entered;
 
-/// What a handler can learn and do while it serves a request. Clones are the same one.
+/// The context of a request: what a handler can learn and do while it serves it. Clones share one
+/// context.
 ///
-/// It stays valid when the request is answered or cancelled; what is then said of it is
-/// refused, or dropped.
+/// It stays valid when the request is answered or cancelled; notifications are then refused or
+/// dropped.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
 pub(super) struct Inner {
-    pub(super) session: Arc<Shared>,
+    pub(super) session: Arc<SessionShared>,
     pub(super) key: RequestKey,
     pub(super) method: MethodName,
-    /// Where its handler runs.
+    /// The span in which its handler runs.
     span: Span,
-    /// What it is about, once its parameters are not kept.
+    /// The tool, prompt or resource that it names, once its parameters are not kept.
     subject: OnceLock<Option<Subject>>,
     pub(super) revision: Revision,
-    /// Its parameters, or [what is kept](Context::keep_little) of them.
+    /// Its parameters, or [what is kept](Context::drop_large_params) of them.
     params: Mutex<Option<Payload>>,
-    /// What a request of the stateless era says of its client.
+    /// What a request of the stateless era declares about its client.
     pub(super) stateless: Option<Box<RequestContext>>,
-    pub(super) asking: Asking,
-    /// The task that it has become. The task has the context.
-    pub(super) task: OnceLock<Weak<Entry>>,
+    pub(super) questions: ClientQuestions,
+    /// The task that it has become. The task owns the context.
+    pub(super) task: OnceLock<Weak<TaskEntry>>,
     extensions: Mutex<States>,
     /// The last progress that was sent.
     progress: Mutex<Option<f64>>,
     is_cancelled: AtomicBool,
     is_shutting_down: AtomicBool,
-    /// Either of them.
+    /// Notified of a cancellation or shutdown.
     ends: Notify,
-    /// Who keeps the place of the request: whoever runs its handler, and a thread of it.
+    /// How many holders keep the place of the request: the runner of its handler, and a thread of
+    /// it.
     holders: AtomicUsize,
 }
 
-/// A part in the place of a request.
-pub(super) struct Place(Context);
+/// Keeps the place of a request until it is dropped.
+pub(super) struct RequestHold(Context);
 
-/// Tells whether the place of a request is held. It holds nothing itself.
+/// Observes whether the place of a request is held. It holds nothing itself.
 #[derive(Debug)]
-pub(super) struct Holding(Weak<Inner>);
+pub(super) struct HoldStatus(Weak<Inner>);
 
-impl Holding {
+impl HoldStatus {
     pub(super) fn is_held(&self) -> bool {
         let inner = self.0.upgrade();
         inner.is_some_and(|inner| inner.holders.load(Ordering::Acquire) > 0)
     }
 }
 
-impl Drop for Place {
+impl Drop for RequestHold {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.release_hold();
     }
 }
 
 impl Context {
     pub(super) fn new(
-        session: Arc<Shared>,
+        session: Arc<SessionShared>,
         key: RequestKey,
         method: MethodName,
         revision: Revision,
@@ -100,7 +102,7 @@ impl Context {
             revision,
             params: Mutex::new(params),
             stateless,
-            asking: Asking::default(),
+            questions: ClientQuestions::default(),
             task: OnceLock::new(),
             extensions: Mutex::default(),
             progress: Mutex::default(),
@@ -120,7 +122,7 @@ impl Context {
         &self.0.span
     }
 
-    /// The tool, prompt or resource that the request is about.
+    /// Returns the tool, prompt or resource that the request names.
     pub(super) fn subject(&self) -> Option<Subject> {
         let of_params = || Subject::of(&self.0.method, self.params().as_ref());
         self.0.subject.get().cloned().unwrap_or_else(of_params)
@@ -130,38 +132,38 @@ impl Context {
         &self.0.session.server.states
     }
 
-    /// The task that the request has become.
-    pub(super) fn task(&self) -> Option<Arc<Entry>> {
+    /// Returns the task that the request has become.
+    pub(super) fn task(&self) -> Option<Arc<TaskEntry>> {
         self.0.task.get()?.upgrade()
     }
 
-    /// Whether the request has become a task, which goes on after it is answered.
+    /// Returns `true` if the request has become a task, which goes on after it is answered.
     pub fn is_task(&self) -> bool {
         self.0.task.get().is_some()
     }
 
-    /// The number of the request in the log.
+    /// Returns the number of the request in the log.
     pub(super) fn request_number(&self) -> u64 {
         self.0.key.get()
     }
 
-    /// The revision in which the request is made and answered.
+    /// Returns the protocol revision of the request and its response.
     pub fn revision(&self) -> Revision {
         self.0.revision
     }
 
-    /// The method of the request, as the client has said it.
+    /// Returns the method of the request, as the client has sent it.
     pub fn method(&self) -> &str {
         self.0.method.as_str()
     }
 
-    /// The client's id of the request, while it may be answered.
+    /// Returns the client's id of the request, while it may be answered.
     pub fn request_id(&self) -> Option<RequestId> {
         let core = self.0.session.lock();
         core.session.request_id(self.0.key).cloned()
     }
 
-    /// Who the client says it is. It is no proof of anything.
+    /// Returns the `clientInfo`, which the client declares itself and which proves nothing.
     pub fn client_info(&self) -> Option<Implementation> {
         match &self.0.stateless {
             Some(stateless) => stateless.client_info(),
@@ -172,40 +174,42 @@ impl Context {
         }
     }
 
-    /// What the client can do.
+    /// Returns the capabilities of the client.
     pub fn client_capabilities(&self) -> ClientCapabilities {
         match &self.0.stateless {
             Some(stateless) => stateless.capabilities.clone(),
             None => {
                 let client = self.0.session.lock().client.clone();
-                client.map_or_else(ClientCapabilities::new, |it| it.capabilities.clone())
+                client.map_or_else(ClientCapabilities::new, |client| {
+                    client.capabilities.clone()
+                })
             }
         }
     }
 
-    /// The parameters of the request.
+    /// Returns the parameters of the request.
     pub(super) fn params(&self) -> Option<Payload> {
         let params = self.0.params.lock();
         params.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Forgets the parameters but for a `_meta` that isn't large: what lasts longer than its
-    /// request is not counted where requests are.
-    pub(super) fn keep_little(&self) {
+    /// Drops the parameters except a `_meta` that isn't large: what lasts longer than its request
+    /// is not counted by the limits on requests.
+    pub(super) fn drop_large_params(&self) {
         let params = self.params();
         self.0
             .subject
             .get_or_init(|| Subject::of(&self.0.method, params.as_ref()));
         let reader = params.as_ref().map(|params| params.as_json().reader());
         let meta = reader.and_then(|reader| reader.peek_member("_meta").ok().flatten());
-        let meta = meta.filter(|meta| meta.as_str().len() <= KEPT_META);
+        let meta = meta.filter(|meta| meta.as_str().len() <= MAX_KEPT_META);
         let little = meta.map(|meta| [("_meta", meta)].into_iter().collect::<JsonObject>());
         let mut params = self.0.params.lock().unwrap_or_else(PoisonError::into_inner);
         *params = little.map(Payload::from);
     }
 
-    /// The `_meta` of the request. Of a request that lasts, which is a
-    /// [task](Self::is_task) or a subscription, none of more than 16 KiB is kept.
+    /// Returns the `_meta` of the request. For a request that lasts, which is a
+    /// [task](Self::is_task) or a subscription, a `_meta` of more than 16 KiB is not kept.
     pub fn meta(&self) -> RequestMeta {
         let params = self.params();
         let params = params.as_ref().map(Payload::as_json);
@@ -214,19 +218,19 @@ impl Context {
         meta.unwrap_or_default()
     }
 
-    /// The span of the caller, when it traces (W3C Trace Context).
+    /// Returns the span of the caller, when it traces (W3C Trace Context).
     pub fn trace_parent(&self) -> Option<TraceParent> {
         self.meta().trace_parent()
     }
 
-    /// Adds something to the request, such as who makes it: a layer does that, and a handler
-    /// gets it with [`extension`](Self::extension) or [`Extension`](super::Extension).
+    /// Adds a value to the request, such as the principal: a layer does that, and a handler gets it
+    /// with [`extension`](Self::extension) or [`Extension`](super::Extension).
     pub fn insert_extension<T: Send + Sync + 'static>(&self, extension: T) {
         let mut extensions = self.extensions();
         extensions.insert(extension);
     }
 
-    /// What was added to the request, by its type.
+    /// Returns a value that was added to the request, by its type.
     pub fn extension<T: Clone + 'static>(&self) -> Option<T> {
         self.extensions().get::<T>().cloned()
     }
@@ -236,38 +240,38 @@ impl Context {
         extensions.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the server has, to be changed, and to tell clients of changes.
+    /// Returns the features of the server, to change them and to notify clients of changes.
     pub fn features(&self) -> &ServerFeatures {
         &self.0.session.server.features
     }
 
-    /// Whether nobody gets the answer any more: the request was cancelled or has taken too
-    /// long, its client is gone, or the server has ended.
+    /// Returns `true` if the response will not be sent: the request was cancelled or has timed out,
+    /// its client is gone, or the server has ended.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// Waits until nobody gets the answer any more. A handler that doesn't end within a tenth
-    /// of a second after that is dropped. Cancel safe.
+    /// Waits until the request is cancelled, see [`is_cancelled`](Self::is_cancelled). A handler
+    /// that doesn't end within a tenth of a second after that is dropped. Cancel safe.
     pub async fn cancelled(&self) {
-        self.until(Self::is_cancelled).await;
+        self.wait_until(Self::is_cancelled).await;
     }
 
-    /// Whether the server ends. What is answered at once still reaches the client: it is
-    /// known a tenth of a second before the
+    /// Returns `true` if the server shuts down. A response that is returned at once still reaches
+    /// the client: handlers are notified a tenth of a second before the
     /// [deadline](crate::server::Server::shutdown_deadline).
     pub fn is_shutting_down(&self) -> bool {
         self.0.is_shutting_down.load(Ordering::Acquire)
     }
 
-    /// Waits until the server ends, or nobody gets the answer any more: for a handler that has
-    /// something to say when it can't finish. Cancel safe.
+    /// Waits until the server shuts down or the request is cancelled: for a handler that can answer
+    /// with a partial result. Cancel safe.
     pub async fn shutting_down(&self) {
-        self.until(|context| context.is_shutting_down() || context.is_cancelled())
+        self.wait_until(|context| context.is_shutting_down() || context.is_cancelled())
             .await;
     }
 
-    async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+    async fn wait_until(&self, is_so: impl Fn(&Self) -> bool) {
         loop {
             let ends = self.0.ends.notified();
             if is_so(self) {
@@ -277,45 +281,45 @@ impl Context {
         }
     }
 
-    /// Nobody gets the answer any more.
+    /// Marks the request as cancelled.
     pub(super) fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Release);
         self.0.ends.notify_waiters();
     }
 
-    /// The server ends, and can still be told an answer.
+    /// Marks the server as shutting down: the request can still be answered.
     pub(super) fn shut_down(&self) {
         self.0.is_shutting_down.store(true, Ordering::Release);
         self.0.ends.notify_waiters();
     }
 
-    /// Keeps the place of the request until this is dropped, whatever becomes of its
-    /// handler: a thread goes on until it returns, and the limit is one of what runs.
-    pub(super) fn hold(&self) -> Place {
+    /// Keeps the place of the request until the hold is dropped, even after its handler is dropped:
+    /// a thread goes on until it returns, and the limit is on what runs.
+    pub(super) fn hold(&self) -> RequestHold {
         self.0.holders.fetch_add(1, Ordering::Relaxed);
-        Place(self.clone())
+        RequestHold(self.clone())
     }
 
-    /// What tells whether somebody still [holds](Self::hold) the place.
-    pub(super) fn holding(&self) -> Holding {
-        Holding(Arc::downgrade(&self.0))
+    /// Returns an observer of the [holds](Self::hold) of the place.
+    pub(super) fn hold_status(&self) -> HoldStatus {
+        HoldStatus(Arc::downgrade(&self.0))
     }
 
-    /// Whoever leaves last, and has not answered, frees the place.
-    pub(super) fn leave(&self) {
+    /// Ends one hold. The last one frees the place of a request that was not answered.
+    pub(super) fn release_hold(&self) {
         if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let release = |core: &mut Core, now| core.session.release(now, self.0.key);
+            let release = |core: &mut SessionCore, now| core.session.release(now, self.0.key);
             self.0.session.with(release);
         }
     }
 
-    /// Reports progress, where the client has asked for it: how far it is, how far it goes,
-    /// and what is being done. Whether it was sent: it is not where nobody asked, when the
-    /// request is answered or cancelled, and while the client doesn't read. Progress has to
-    /// rise, so that what is not above the last that was sent isn't sent either.
+    /// Sends progress, where the client has asked for it: the progress so far, the total, and a
+    /// message. Returns `true` if it was sent: it is not where the client has sent no progress
+    /// token, when the request is answered or cancelled, and while the client doesn't read.
+    /// Progress has to increase, so a value that is not above the last one isn't sent either.
     ///
-    /// Who looks at a [task](Self::is_task) finds the message in its status; with the extension
-    /// of 2026-07-28 that is the only way.
+    /// For a [task](Self::is_task) the message becomes its status message; with the extension of
+    /// 2026-07-28 progress is only reported that way.
     pub fn progress(
         &self,
         progress: impl Into<Number>,
@@ -325,11 +329,11 @@ impl Context {
         if let (Some(task), Some(message)) = (self.task(), message) {
             task.set_message(message);
         }
-        let Some(token) = self.progress_token().filter(|_| self.may_tell()) else {
+        let Some(token) = self.progress_token().filter(|_| self.may_notify()) else {
             return false;
         };
         let progress = progress.into();
-        // Until it is sent: of two at once the higher one must not be overtaken.
+        // Held until it is sent: of two concurrent values the higher one must not be overtaken.
         let last = self.0.progress.lock();
         let mut last = last.unwrap_or_else(PoisonError::into_inner);
         let value = progress.as_f64();
@@ -339,7 +343,7 @@ impl Context {
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(str::to_owned);
-        params.meta = self.related();
+        params.meta = self.related_task_meta();
         let is_sent = self.notify(Method::Progress, &params).is_ok();
         if is_sent {
             *last = Some(value);
@@ -354,22 +358,22 @@ impl Context {
         }
     }
 
-    /// Logs to the client, where it wants messages of this level: all in the handshake era
-    /// until it says otherwise, and only what the request asks for in the stateless era.
-    /// Whether it was sent.
+    /// Sends a log message to the client, where it wants messages of this level: all in the
+    /// handshake era until it sets a level, and only what the request asks for in the stateless
+    /// era. Returns `true` if it was sent.
     pub fn log(&self, level: LoggingLevel, data: impl Into<RawJson>) -> bool {
         if !self.wants_log(&level) {
             return false;
         }
         let mut params = LoggingMessageParams::new(level, data);
         params.logger = self.0.session.server.logger.clone();
-        params.meta = self.related();
+        params.meta = self.related_task_meta();
         self.notify(Method::LoggingMessage, &params).is_ok()
     }
 
-    /// Whether a log message of this level would be sent.
+    /// Returns `true` if a log message of this level would be sent.
     pub fn wants_log(&self, level: &LoggingLevel) -> bool {
-        if !self.0.session.server.has_logging || !self.may_tell() {
+        if !self.0.session.server.has_logging || !self.may_notify() {
             return false;
         }
         match &self.0.stateless {
@@ -381,13 +385,13 @@ impl Context {
         }
     }
 
-    /// Whether notifications are sent: none for a task of the extension (TX-16).
-    fn may_tell(&self) -> bool {
+    /// Returns `true` if notifications may be sent: none for a task of the extension (TX-16).
+    fn may_notify(&self) -> bool {
         !self.is_task() || self.revision().era() == Era::Handshake
     }
 
-    /// What notifications of a task say of it (TK-11).
-    fn related(&self) -> Option<NotificationMeta> {
+    /// Returns the `_meta` that names the task in its notifications (TK-11).
+    fn related_task_meta(&self) -> Option<NotificationMeta> {
         let task = self.task()?;
         let related = RelatedTask::new(task.id());
         Some(NotificationMeta::new().with(keys::RELATED_TASK, related))
@@ -402,19 +406,18 @@ impl Context {
         })?;
         let bytes = encoded.into_bytes();
         let members = bytes.slice(1..bytes.len() - 1);
-        let tell = |about| {
+        let send = |about| {
             let session = &self.0.session;
             session.with(|core, _| core.session.notify(about, method.as_str(), members))
         };
         // The request of a task is answered, and the token goes on until the task has ended
         // (LC-127).
-        let sent = match self.is_task() {
-            false => tell(Some(self.0.key)),
-            true => {
-                let task = self.task();
-                let told = task.and_then(|task| task.while_it_lasts(|| tell(None)));
-                told.unwrap_or(Err(CallError::RequestClosed))
-            }
+        let sent = if self.is_task() {
+            let task = self.task();
+            let sent = task.and_then(|task| task.run_unless_ended(|| send(None)));
+            sent.unwrap_or(Err(CallError::RequestClosed))
+        } else {
+            send(Some(self.0.key))
         };
         sent.map_err(|error| {
             Error::new(ErrorKind::State, error.to_string()).in_operation(method.as_str())
@@ -423,7 +426,7 @@ impl Context {
 }
 
 /// The largest `_meta` that is kept of a request that lasts.
-const KEPT_META: usize = 16 * 1024;
+const MAX_KEPT_META: usize = 16 * 1024;
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

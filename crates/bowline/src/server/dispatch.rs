@@ -19,17 +19,19 @@ use bowline_types::{Era, ErrorObject, JsonObject, Method, RawJson, Revisions};
 use tokio::time::timeout;
 
 use super::caching::{Cacheable, Caching};
-use super::core::named;
 use super::features::{Contents, ServerFeatures};
-use super::resource::settle;
-use super::service::{ClientRequest, Serve, method_not_found, say_with, served_by_session};
-use super::table::Table;
-use super::tasks::{TaskStore, Way, created, run};
-use super::tool::{CallText, Called, ToolDef, no_such_tool};
+use super::named_table::NamedTable;
+use super::resource::resolve_not_found;
+use super::server_core::add_server_info;
+use super::service::{
+    ClientRequest, Serve, encode_result_with, method_not_found, served_by_session,
+};
+use super::tasks::{TaskMode, TaskStore, create_task_result, run_task};
+use super::tool::{CallParams, ToolDef, ToolFuture, unknown_tool};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// Serves what is registered.
+/// The service of the registered features.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) features: ServerFeatures,
@@ -37,11 +39,11 @@ pub(super) struct Dispatch {
     pub(super) has_logging: bool,
     pub(super) instructions: Option<String>,
     pub(super) page_size: usize,
-    /// Of lists, and of what the server says of itself.
+    /// The caching of lists and of `server/discover`.
     pub(super) caching: Caching,
-    /// What each result of the stateless era says of the server, as an encoded member.
+    /// The server information in each result of the stateless era, as an encoded member.
     pub(super) meta: Arc<str>,
-    /// The same for who discovers it, with all that there is to say.
+    /// The full server information, for `server/discover`.
     pub(super) full_meta: Arc<str>,
     pub(super) tasks: Arc<TaskStore>,
 }
@@ -68,13 +70,13 @@ impl Serve for Dispatch {
                 let meta = self.meta_for(&request).to_owned();
                 self.tasks.serve(request, &meta, self.page_size)
             }
-            _ => Box::pin(std::future::ready(self.look(&contents, &request))),
+            _ => Box::pin(std::future::ready(self.serve_list(&contents, &request))),
         }
     }
 }
 
 impl Dispatch {
-    /// What the server can do, but for extensions.
+    /// Returns the capabilities without extensions.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let contents = self.features.contents();
         let mut capabilities = contents.capabilities();
@@ -92,8 +94,8 @@ impl Dispatch {
         capabilities
     }
 
-    /// What needs no handler.
-    fn look(&self, contents: &Contents, request: &ClientRequest) -> RpcResult {
+    /// Serves a request that needs no handler: lists, and `server/discover`.
+    fn serve_list(&self, contents: &Contents, request: &ClientRequest) -> RpcResult {
         if let Some(reply) = served_by_session(request) {
             return reply;
         }
@@ -101,32 +103,41 @@ impl Dispatch {
         match request.known_method().ok_or_else(unknown)? {
             Method::Discover => self.discover(request),
             Method::ListTools if contents.has_tools() => {
-                let (page, next) = self.page(&contents.tools, request)?;
-                let tools: Vec<_> = page.into_iter().map(|it| it.tool.clone()).collect();
+                let (page, next) = self.list_page(&contents.tools, request)?;
+                let tools: Vec<_> = page.into_iter().map(|tool| tool.tool.clone()).collect();
                 let mut result = ListToolsResult::new(tools).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResources if contents.has_resources() => {
-                let (page, next) = self.page(&contents.resources, request)?;
-                let resources: Vec<_> = page.into_iter().map(|it| it.resource.clone()).collect();
+                let (page, next) = self.list_page(&contents.resources, request)?;
+                let resources: Vec<_> = page
+                    .into_iter()
+                    .map(|resource| resource.resource.clone())
+                    .collect();
                 let mut result = ListResourcesResult::new(resources).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListResourceTemplates if contents.has_resources() => {
-                let (page, next) = self.page(&contents.templates, request)?;
-                let templates: Vec<_> = page.into_iter().map(|it| it.template.clone()).collect();
+                let (page, next) = self.list_page(&contents.templates, request)?;
+                let templates: Vec<_> = page
+                    .into_iter()
+                    .map(|template| template.template.clone())
+                    .collect();
                 let mut result = ListResourceTemplatesResult::new(templates).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             Method::ListPrompts if contents.has_prompts() => {
-                let (page, next) = self.page(&contents.prompts, request)?;
-                let prompts: Vec<_> = page.into_iter().map(|it| it.prompt.clone()).collect();
+                let (page, next) = self.list_page(&contents.prompts, request)?;
+                let prompts: Vec<_> = page
+                    .into_iter()
+                    .map(|prompt| prompt.prompt.clone())
+                    .collect();
                 let mut result = ListPromptsResult::new(prompts).cached(self.caching);
                 result.next_cursor = next;
-                say_with(&request.context, &result, self.meta_for(request))
+                encode_result_with(&request.context, &result, self.meta_for(request))
             }
             _ => Err(unknown()),
         }
@@ -136,26 +147,28 @@ impl Dispatch {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut capabilities = self.capabilities();
         if capabilities.tasks.is_some() {
-            // TX-19: each generation is declared where it is spoken.
+            // TX-19: each generation of tasks is declared in its own revision.
             capabilities.add_extension(EXTENSION);
         }
         let mut result = DiscoverResult::new(versions, capabilities).cached(self.caching);
         result.instructions.clone_from(&self.instructions);
-        say_with(&request.context, &result, &self.full_meta)
+        encode_result_with(&request.context, &result, &self.full_meta)
     }
 
-    fn page<'t, T>(
+    fn list_page<'t, T>(
         &self,
-        table: &'t Table<T>,
+        table: &'t NamedTable<T>,
         request: &ClientRequest,
     ) -> Result<(Vec<&'t Arc<T>>, Option<String>), ErrorObject> {
         let params: PaginatedParams = request.decode()?;
         let page = table.page(request.method(), params.cursor.as_deref(), self.page_size);
         // PG-5.
-        page.ok_or_else(|| ErrorObject::invalid_params("params.cursor is none of this list"))
+        page.ok_or_else(|| {
+            ErrorObject::invalid_params("invalid params.cursor: not a cursor of this list")
+        })
     }
 
-    /// What a result says of the server.
+    /// Returns the server information for a result.
     fn meta_for(&self, request: &ClientRequest) -> &str {
         match request.context.revision().era() {
             Era::Handshake => "",
@@ -163,8 +176,8 @@ impl Dispatch {
         }
     }
 
-    /// The same, for a result that comes later.
-    fn later_meta(&self, request: &ClientRequest) -> Option<Arc<str>> {
+    /// Returns the server information for a result that is encoded later.
+    fn owned_meta_for(&self, request: &ClientRequest) -> Option<Arc<str>> {
         let era = request.context.revision().era();
         (era == Era::Stateless).then(|| Arc::clone(&self.meta))
     }
@@ -174,27 +187,27 @@ impl Dispatch {
         contents: &Contents,
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
-        let meta = self.later_meta(&request);
-        let offered = offered(contents.has_tools(), &request);
-        let call = offered.and_then(|()| CallText::read(request.params_json()));
+        let meta = self.owned_meta_for(&request);
+        let offered = check_offered(contents.has_tools(), &request);
+        let call = offered.and_then(|()| CallParams::parse(request.params_json()));
         let called = call.and_then(|call| {
             let tool = contents.tools.get(&call.name);
-            let tool = tool.ok_or_else(|| no_such_tool(&call.name))?;
-            let way = match (tool.tasks, call.task) {
-                (None, None) => Way::Plain,
+            let tool = tool.ok_or_else(|| unknown_tool(&call.name))?;
+            let mode = match (tool.tasks, call.task) {
+                (None, None) => TaskMode::Plain,
                 (rule, asked) => {
                     let offers = || contents.has_task_tools();
-                    Way::of(rule, asked, offers, &request.context)?
+                    TaskMode::select(rule, asked, offers, &request.context)?
                 }
             };
-            match way {
-                Way::Plain => Ok(Ok(tool.call(call.arguments, &request.context))),
-                Way::After(after) => {
+            match mode {
+                TaskMode::Plain => Ok(Ok(tool.call(call.arguments, &request.context))),
+                TaskMode::TaskAfter(after) => {
                     let called = tool.call(call.arguments, &request.context);
-                    Ok(Err(self.call_patiently(called, &request, after)))
+                    Ok(Err(self.call_with_task_fallback(called, &request, after)))
                 }
-                Way::Task(ttl) => {
-                    let begun = self.begin_task(tool, call.arguments, &request, ttl);
+                TaskMode::Task(ttl) => {
+                    let begun = self.call_as_task(tool, call.arguments, &request, ttl);
                     Ok(Err(Box::pin(std::future::ready(begun))))
                 }
             }
@@ -204,14 +217,14 @@ impl Dispatch {
             Ok(Err(replying)) => replying,
             Ok(Ok(called)) => Box::pin(async move {
                 let mut result = called.await?;
-                let meta = named(&mut result.meta, meta.as_deref());
-                say_with(&request.context, &result, meta)
+                let meta = add_server_info(&mut result.meta, meta.as_deref());
+                encode_result_with(&request.context, &result, meta)
             }),
         }
     }
 
     /// Calls a tool as a task.
-    fn begin_task(
+    fn call_as_task(
         &self,
         tool: &Arc<ToolDef>,
         arguments: &str,
@@ -219,46 +232,50 @@ impl Dispatch {
         ttl: Option<i64>,
     ) -> RpcResult {
         let context = &request.context;
-        let entry = self.tasks.begin(context, ttl)?;
-        let reply = created(&entry, context, self.meta_for(request));
+        let entry = self.tasks.create(context, ttl)?;
+        let reply = create_task_result(&entry, context, self.meta_for(request));
         if !context.become_task(&entry) {
-            // A layer has it served twice: it is one task, and runs once.
-            self.tasks.take_back(&entry);
-            let words = || ErrorObject::internal_error("this request can't become a task");
-            let begun = context.task().ok_or_else(words)?;
-            return created(&begun, context, self.meta_for(request));
+            // A layer has served the request twice: it is one task, and runs once.
+            self.tasks.discard(&entry);
+            let error = || ErrorObject::internal_error("this request can't become a task");
+            let begun = context.task().ok_or_else(error)?;
+            return create_task_result(&begun, context, self.meta_for(request));
         }
         let (tool, arguments) = (Arc::clone(tool), arguments.to_owned());
         let (caller, context) = (context.clone(), context.clone());
-        // Where a panic is the task's own affair.
+        // Called within the task, so that a panic fails only the task.
         let called = Box::pin(async move { tool.call(&arguments, &caller).await });
-        run(&self.tasks, entry, context, called);
+        run_task(&self.tasks, entry, context, called);
         reply
     }
 
-    /// Answers with the result if it is there soon, and with a task otherwise.
-    fn call_patiently(
+    /// Answers with the result if it is ready in time, and with a task otherwise.
+    fn call_with_task_fallback(
         &self,
-        mut called: Called,
+        mut called: ToolFuture,
         request: &ClientRequest,
         after: Duration,
     ) -> BoxFuture<'static, RpcResult> {
-        let meta = self.later_meta(request);
+        let meta = self.owned_meta_for(request);
         let (context, tasks) = (request.context.clone(), Arc::clone(&self.tasks));
         Box::pin(async move {
             let mut result = match timeout(after, &mut called).await {
                 Ok(result) => result?,
-                Err(_) => match tasks.begin_late(&context) {
+                Err(_) => match tasks.create_late(&context) {
                     Some(entry) => {
-                        let reply = created(&entry, &context, meta.as_deref().unwrap_or_default());
-                        run(&tasks, entry, context, called);
+                        let reply = create_task_result(
+                            &entry,
+                            &context,
+                            meta.as_deref().unwrap_or_default(),
+                        );
+                        run_task(&tasks, entry, context, called);
                         return reply;
                     }
                     None => called.await?,
                 },
             };
-            let meta = named(&mut result.meta, meta.as_deref());
-            say_with(&context, &result, meta)
+            let meta = add_server_info(&mut result.meta, meta.as_deref());
+            encode_result_with(&context, &result, meta)
         })
     }
 
@@ -268,7 +285,7 @@ impl Dispatch {
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
         let revision = request.context.revision();
-        let offered = offered(contents.has_resources(), &request);
+        let offered = check_offered(contents.has_resources(), &request);
         let read = offered.and_then(|()| {
             let params: ReadResourceParams = request.decode()?;
             let uri = params.uri;
@@ -282,13 +299,15 @@ impl Dispatch {
             let read = read.ok_or_else(|| ErrorObject::resource_not_found(&uri, revision))?;
             Ok((uri, read))
         });
-        let meta = self.later_meta(&request);
+        let meta = self.owned_meta_for(&request);
         match read {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((uri, read)) => Box::pin(async move {
-                let mut result = read.await.map_err(|error| settle(error, &uri, revision))?;
-                let meta = named(&mut result.meta, meta.as_deref());
-                say_with(&request.context, &result, meta)
+                let mut result = read
+                    .await
+                    .map_err(|error| resolve_not_found(error, &uri, revision))?;
+                let meta = add_server_info(&mut result.meta, meta.as_deref());
+                encode_result_with(&request.context, &result, meta)
             }),
         }
     }
@@ -298,18 +317,18 @@ impl Dispatch {
         contents: &Contents,
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
-        let offered = offered(contents.has_prompts(), &request);
+        let offered = check_offered(contents.has_prompts(), &request);
         let got = offered.and_then(|()| {
             let params: GetPromptParams = request.decode()?;
             let prompt = contents.prompts.get(&params.name).ok_or_else(|| {
                 let name: String = params.name.chars().take(128).collect();
-                ErrorObject::invalid_params(format!("there is no prompt {name:?}"))
+                ErrorObject::invalid_params(format!("no prompt named {name:?}"))
             })?;
             let arguments = params.arguments.unwrap_or_default();
             let arguments: Vec<_> = arguments.into_iter().collect();
             Ok((Arc::clone(prompt), prompt.get(&arguments, &request.context)))
         });
-        let meta = self.later_meta(&request);
+        let meta = self.owned_meta_for(&request);
         match got {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok((prompt, got)) => Box::pin(async move {
@@ -317,8 +336,8 @@ impl Dispatch {
                 if result.description.is_none() {
                     result.description.clone_from(&prompt.prompt.description);
                 }
-                let meta = named(&mut result.meta, meta.as_deref());
-                say_with(&request.context, &result, meta)
+                let meta = add_server_info(&mut result.meta, meta.as_deref());
+                encode_result_with(&request.context, &result, meta)
             }),
         }
     }
@@ -328,13 +347,13 @@ impl Dispatch {
         contents: &Contents,
         request: ClientRequest,
     ) -> BoxFuture<'static, RpcResult> {
-        let completed = completer(contents, &request);
-        let meta = self.later_meta(&request);
+        let completed = find_completion(contents, &request);
+        let meta = self.owned_meta_for(&request);
         match completed {
             Err(error) => Box::pin(std::future::ready(Err(error))),
             Ok(completed) => Box::pin(async move {
                 let result = CompleteResult::new(completed.await?);
-                say_with(
+                encode_result_with(
                     &request.context,
                     &result,
                     meta.as_deref().unwrap_or_default(),
@@ -344,23 +363,24 @@ impl Dispatch {
     }
 }
 
-/// Refuses a method that the server doesn't offer, whatever its parameters are.
-fn offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
-    match is_offered {
-        true => Ok(()),
-        false => Err(method_not_found(request.method())),
+/// Refuses a method that the server doesn't support, whatever its parameters are.
+fn check_offered(is_offered: bool, request: &ClientRequest) -> Result<(), ErrorObject> {
+    if is_offered {
+        Ok(())
+    } else {
+        Err(method_not_found(request.method()))
     }
 }
 
-/// Finds who completes an argument. Nobody suggests nothing, where the prompt or template
-/// exists (CP-5).
-fn completer(
+/// Finds the completion of an argument. Without one there are no suggestions, where the prompt or
+/// template exists (CP-5).
+fn find_completion(
     contents: &Contents,
     request: &ClientRequest,
-) -> Result<super::prompt::Completed, ErrorObject> {
-    offered(contents.has_completers(), request)?;
+) -> Result<super::prompt::CompletionFuture, ErrorObject> {
+    check_offered(contents.has_completers(), request)?;
     let params: CompleteParams = request.decode()?;
-    let invalid = |words: String| ErrorObject::invalid_params(words);
+    let invalid = |message: String| ErrorObject::invalid_params(message);
     let (of, exists) = match &params.reference {
         Reference::Prompt(prompt) => {
             let exists = contents.prompts.get(&prompt.name).is_some();
@@ -371,11 +391,13 @@ fn completer(
                 || contents.resources.get(&resource.uri).is_some();
             (resource.uri.clone(), exists)
         }
-        _ => return Err(invalid("params.ref is not understood".to_owned())),
+        _ => return Err(invalid("unsupported type of params.ref".to_owned())),
     };
     if !exists {
         let of: String = of.chars().take(256).collect();
-        return Err(invalid(format!("there is no {of:?} to complete")));
+        return Err(invalid(format!(
+            "no prompt or resource template named {of:?} to complete"
+        )));
     }
     let argument = params.argument;
     let Some(completer) = contents.completers.get(&(of, argument.name)) else {

@@ -1,8 +1,7 @@
-//! What a handler gets, and what a handler is.
+//! Handlers, and the extraction of their arguments.
 //!
-//! A handler is an async function whose arguments say what it needs: typed arguments of the
-//! call, the [`Context`], shared [`State`] and so on ([`Extract`] has them all), in any order.
-//! What each of them is comes from its type.
+//! A handler is an async function whose parameter types declare what it needs: typed arguments of
+//! the call, the [`Context`], shared [`State`] and so on ([`Extract`] lists them), in any order.
 
 use std::any::{Any, TypeId, type_name};
 use std::borrow::Cow;
@@ -17,11 +16,11 @@ use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::de::DeserializeOwned;
 
-use super::checks::Checks;
 use super::context::Context;
-use super::texts::{self, Texts};
+use super::string_arguments::{self, StringArguments};
+use super::validation::ToolValidators;
 
-/// An argument of a handler: see [`HandlerFn`]. A handler may ask for
+/// An argument of a handler: see [`HandlerFn`]. A handler may have these arguments:
 ///
 /// | argument | what it is |
 /// |---|---|
@@ -29,10 +28,10 @@ use super::texts::{self, Texts};
 /// | [`Context`] | the request, and what can be done for it |
 /// | [`State<T>`](State) | what all handlers share |
 /// | [`Extension<T>`](Extension) | what a layer has added to the request |
-/// | [`Principal`](super::Principal) | who asks, where a layer or the transport has found out |
+/// | [`Principal`](super::Principal) | the authenticated identity, where a layer or the transport has set one |
 /// | [`Uri`](super::Uri) | the resource that is read, for resources and templates |
 ///
-/// It is not for others to implement. For anything else that comes from the request let a
+/// Not to be implemented outside of this crate. For other data of the request let a
 /// [layer](super::Server::layer) add an [`Extension`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a handler",
@@ -41,16 +40,16 @@ use super::texts::{self, Texts};
     note = "besides them a handler may ask for `Context`, `State<T>`, `Extension<T>`, `Principal`, and `Uri` for resources"
 )]
 pub trait Extract: Sized + Send + 'static {
-    /// Takes it from a call.
+    /// Extracts the value from a call.
     #[doc(hidden)]
     fn extract(input: &Input<'_>) -> Result<Self, Rejection>;
 
-    /// Tells what it needs, before there is a call.
+    /// Declares what it needs, before there is a call.
     #[doc(hidden)]
     fn declare(needs: &mut Needs);
 }
 
-/// What a call brings.
+/// The input of a handler.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Input<'a> {
@@ -58,15 +57,15 @@ pub struct Input<'a> {
     pub(super) context: &'a Context,
     /// The resource that is read.
     pub(super) uri: Option<&'a str>,
-    /// What arguments have to be besides decodable.
-    pub(super) checks: Option<&'a Checks>,
+    /// Validators of the arguments, applied after decoding.
+    pub(super) checks: Option<&'a ToolValidators>,
 }
 
 impl Input<'_> {
-    /// Checks arguments that could be decoded: decoding has the better words.
+    /// Checks arguments that were decoded: errors of decoding are clearer, so they come first.
     fn check(&self) -> Result<(), Rejection> {
         match (self.checks, self.arguments) {
-            (Some(checks), Arguments::Json(text)) => checks.arguments(text),
+            (Some(checks), Arguments::Json(text)) => checks.check_arguments(text),
             _ => Ok(()),
         }
     }
@@ -77,18 +76,18 @@ impl Input<'_> {
 pub(super) enum Arguments<'a> {
     /// An object, as JSON.
     Json(&'a str),
-    /// Texts, whatever the handler takes them for.
-    Texts(Texts<'a>),
+    /// Strings, which are parsed into what the handler takes.
+    Strings(StringArguments<'a>),
 }
 
-/// Why a handler can't be run.
+/// The reason why a handler can't be run.
 #[doc(hidden)]
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The arguments are wrong, in words that name the field.
+    /// The arguments are invalid. The message names the field.
     Arguments(String),
-    /// The server is wrong.
+    /// The server is misconfigured, or refuses the request.
     Server(ErrorObject),
 }
 
@@ -98,25 +97,28 @@ impl From<ErrorObject> for Rejection {
     }
 }
 
-/// What a handler needs.
+/// What a handler needs, known before there is a call.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Needs {
-    /// The schema of its arguments, and how many of them there are.
+    /// The schema of its arguments, and how many argument types it has.
     pub(super) schema: Option<schemars::Schema>,
     pub(super) arguments: usize,
     pub(super) states: Vec<(TypeId, &'static str)>,
 }
 
 /// Typed arguments.
-// What is missing is told in our own words: they say what to derive.
+// Errors of the compiler show the trait's own message, which names what to derive.
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
     fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
         match input.arguments {
-            Arguments::Json(text) => serde_json::from_str(text).map_err(|_| wrong::<T>(text)),
-            Arguments::Texts(texts) => {
-                T::deserialize(texts::Reader(texts)).map_err(|_| wrong_texts::<T>(texts))
+            Arguments::Json(text) => {
+                serde_json::from_str(text).map_err(|_| arguments_error::<T>(text))
+            }
+            Arguments::Strings(strings) => {
+                T::deserialize(string_arguments::StringArgumentsReader(strings))
+                    .map_err(|_| string_arguments_error::<T>(strings))
             }
         }
     }
@@ -127,48 +129,50 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
     }
 }
 
-/// Reads again what could not be read, to tell where it is wrong (SV-5).
+/// Decodes again what could not be decoded, to find the path of the error (SV-5).
 #[cold]
-fn wrong<T: DeserializeOwned>(arguments: &str) -> Rejection {
+fn arguments_error<T: DeserializeOwned>(arguments: &str) -> Rejection {
     let mut reader = serde_json::Deserializer::from_str(arguments);
-    told(serde_path_to_error::deserialize::<_, T>(&mut reader))
+    rejection_of(serde_path_to_error::deserialize::<_, T>(&mut reader))
 }
 
-/// The same for texts.
+/// Decodes strings again, to find the path of the error.
 #[cold]
-fn wrong_texts<T: DeserializeOwned>(texts: Texts<'_>) -> Rejection {
-    told(serde_path_to_error::deserialize::<_, T>(texts::Reader(
-        texts,
-    )))
+fn string_arguments_error<T: DeserializeOwned>(strings: StringArguments<'_>) -> Rejection {
+    rejection_of(serde_path_to_error::deserialize::<_, T>(
+        string_arguments::StringArgumentsReader(strings),
+    ))
 }
 
-fn told<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {
+fn rejection_of<T, E: Display>(read: Result<T, serde_path_to_error::Error<E>>) -> Rejection {
     Rejection::Arguments(match read {
-        Ok(_) => "they are not one JSON object".to_owned(),
+        Ok(_) => "not a single JSON object".to_owned(),
         Err(error) => {
             let path = error.path().to_string();
-            let words = error.inner().to_string();
-            // The place in the text is of no use to whoever made it from an object.
-            let words = words.rsplit_once(" at line ").map_or(&*words, |(it, _)| it);
+            let message = error.inner().to_string();
+            // The client has an object, not this text, so a position in it is useless.
+            let message = message
+                .rsplit_once(" at line ")
+                .map_or(&*message, |(reason, _)| reason);
             match path.as_str() {
-                "." => shortened(words).into_owned(),
-                path => format!("{}: {}", shortened(path), shortened(words)),
+                "." => truncate_middle(message).into_owned(),
+                path => format!("{}: {}", truncate_middle(path), truncate_middle(message)),
             }
         }
     })
 }
 
-/// How much of the words of an error is told.
-const SHOWN: usize = 512;
+/// The most bytes of an error message that are sent.
+const MAX_ERROR_TEXT: usize = 512;
 
-/// Words without their middle, where they are long: they have in them what a client sent, and
-/// at the end what is expected instead.
-fn shortened(words: &str) -> Cow<'_, str> {
-    if words.len() <= SHOWN {
-        return words.into();
+/// Truncates the middle of a long message: it quotes what a client sent, and at its end names what
+/// is expected instead.
+fn truncate_middle(message: &str) -> Cow<'_, str> {
+    if message.len() <= MAX_ERROR_TEXT {
+        return message.into();
     }
-    let begin = &words[..words.floor_char_boundary(SHOWN / 2)];
-    let end = &words[words.ceil_char_boundary(words.len() - SHOWN / 4)..];
+    let begin = &message[..message.floor_char_boundary(MAX_ERROR_TEXT / 2)];
+    let end = &message[message.ceil_char_boundary(message.len() - MAX_ERROR_TEXT / 4)..];
     format!("{begin} … {end}").into()
 }
 
@@ -210,7 +214,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
         state.cloned().map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
             tracing::error!(type_name, "no state of this type is set on the server");
-            Rejection::Server(ErrorObject::internal_error("the server is set up wrongly"))
+            Rejection::Server(ErrorObject::internal_error("the server is misconfigured"))
         })
     }
 
@@ -219,9 +223,8 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     }
 }
 
-/// Something that a layer has added to the request with
-/// [`Context::insert_extension`]: what it knows of whoever makes it, for instance. Without it
-/// the handler is not run, and the client gets an error.
+/// A value that a layer has added to the request with [`Context::insert_extension`], for instance
+/// the language of the user. Without it the handler is not run, and the client gets an error.
 ///
 /// ```
 /// use bowline::server::{Extension, ClientRequest, Server};
@@ -232,7 +235,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 /// // In a layer:
 /// fn note_language(request: &ClientRequest) {
 ///     let meta = request.context().meta();
-///     let language = meta.get("com.example/language").and_then(|it| it.to().ok());
+///     let language = meta.get("com.example/language").and_then(|value| value.to().ok());
 ///     let language = language.unwrap_or_else(|| "en".to_owned());
 ///     request.context().insert_extension(Language(language));
 /// }
@@ -255,14 +258,14 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
         extension.map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
             tracing::error!(type_name, "no extension of this type is set on the request");
-            Rejection::Server(ErrorObject::internal_error("the server is set up wrongly"))
+            Rejection::Server(ErrorObject::internal_error("the server is misconfigured"))
         })
     }
 
     fn declare(_: &mut Needs) {}
 }
 
-/// The states, by type.
+/// Values by their type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
@@ -280,12 +283,11 @@ impl States {
     }
 }
 
-/// An async function that serves calls: up to six arguments, each of which is
-/// [something to ask for](Extract).
+/// An async function that serves calls, with up to six arguments, each of which is an [`Extract`].
 ///
-/// Calls are served at the same time, also those of one client: they begin in the order in which
-/// they came. Each runs until it waits for the first time before the next one begins, unless it blocks
-/// its thread and the runtime has another: see [`ToolDef::blocking`](super::ToolDef::blocking).
+/// Calls are served concurrently, also those of one client, and are started in the order of
+/// arrival. Each runs until it first waits before the next one is started, unless it blocks its
+/// thread and the runtime has another: see [`ToolDef::blocking`](super::ToolDef::blocking).
 ///
 /// ```
 /// use bowline::server::{Context, HandlerFn};
@@ -308,17 +310,17 @@ impl States {
             and at most one type of your own with `#[derive(serde::Deserialize, schemars::JsonSchema)]`"
 )]
 pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
-    /// What it returns.
+    /// The type of its result.
     type Output;
 
-    /// Calls it.
+    /// Calls the function.
     #[doc(hidden)]
     fn call(
         &self,
         arguments: Arguments,
     ) -> impl Future<Output = Self::Output> + Send + use<Self, Arguments>;
 
-    /// Runs it with what a call brings.
+    /// Extracts the arguments, and calls the function.
     #[doc(hidden)]
     fn run(
         &self,
@@ -332,7 +334,7 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
         Ok(self.call(arguments))
     }
 
-    /// Tells what it needs.
+    /// Returns what it needs.
     #[doc(hidden)]
     fn needs() -> Needs
     where
@@ -344,16 +346,15 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
     }
 }
 
-/// The arguments of a [handler](HandlerFn), all of them: up to six, each of which is
-/// [something to ask for](Extract).
-// What a handler is says nothing of this: otherwise the compiler could not tell which argument
-// is wrong, only that there is no handler.
+/// All arguments of a [handler](HandlerFn): up to six, each of which is an [`Extract`].
+// `HandlerFn` has no bound on this: otherwise the compiler could not name the argument that is
+// wrong, only say that there is no handler.
 pub trait HandlerArguments: Sized + 'static {
-    /// Takes them from a call.
+    /// Extracts the arguments from a call.
     #[doc(hidden)]
     fn extract(input: &Input<'_>) -> Result<Self, Rejection>;
 
-    /// Tells what they need, before there is a call.
+    /// Declares what they need, before there is a call.
     #[doc(hidden)]
     fn declare(needs: &mut Needs);
 }
@@ -398,16 +399,17 @@ handlers!(A, B, C, D);
 handlers!(A, B, C, D, E);
 handlers!(A, B, C, D, E, G);
 
-/// The schema of a handler's arguments, as a client gets it. A tool is only ever called with
-/// an object, so what may be one and something else (an enum, any value) is one here.
+/// Returns the schema of a handler's arguments, as a client gets it. A tool is only called with an
+/// object, so a type that may be an object or something else (an enum, any value) is an object
+/// here.
 pub(super) fn arguments_schema(mut schema: schemars::Schema) -> Option<JsonObject> {
     let may_be_object = match schema.get("type") {
         None => schema.as_bool() != Some(false),
-        Some(serde_json::Value::Array(types)) => types.iter().any(|it| it == "object"),
+        Some(serde_json::Value::Array(types)) => types.iter().any(|name| name == "object"),
         Some(_) => false,
     };
     if may_be_object {
-        // First, where a reader looks for it.
+        // `type` comes first, for readers.
         let mut object = serde_json::Map::new();
         object.insert("type".to_owned(), "object".into());
         let rest = schema.ensure_object();
@@ -418,28 +420,28 @@ pub(super) fn arguments_schema(mut schema: schemars::Schema) -> Option<JsonObjec
     schema_text(schema)
 }
 
-/// The schema of a handler's arguments or of its result, as a client gets it.
+/// Returns a schema as a client gets it.
 pub(super) fn schema_text(mut schema: schemars::Schema) -> Option<JsonObject> {
-    RecursiveTransform(forget_format_of_number).transform(&mut schema);
+    RecursiveTransform(remove_number_format).transform(&mut schema);
     let mut value = schema.to_value();
     let object = value.as_object_mut()?;
-    // 2020-12 is what the protocol takes for granted, and the name of a Rust type is
-    // nobody's business.
+    // 2020-12 is the default of the protocol, and the name of a Rust type is no information for
+    // clients.
     object.remove("$schema");
     object.remove("title");
     JsonObject::parse(&value.to_string()).ok()
 }
 
-/// JSON Schema 2020-12 has no formats of numbers, and validators complain about `uint64`.
-fn forget_format_of_number(schema: &mut schemars::Schema) {
-    let format = schema.get("format").and_then(|it| it.as_str());
-    if format.is_some_and(|format| FORMATS_OF_NUMBERS.contains(&format)) {
+/// Removes number formats: JSON Schema 2020-12 has none, and validators complain about `uint64`.
+fn remove_number_format(schema: &mut schemars::Schema) {
+    let format = schema.get("format").and_then(|format| format.as_str());
+    if format.is_some_and(|format| NUMBER_FORMATS.contains(&format)) {
         schema.remove("format");
     }
 }
 
-/// What schemars says of Rust's numbers.
-const FORMATS_OF_NUMBERS: [&str; 14] = [
+/// The formats that schemars writes for Rust's numbers.
+const NUMBER_FORMATS: [&str; 14] = [
     "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
     "uint128", "uint", "float", "double",
 ];

@@ -1,4 +1,5 @@
-//! What a server has, which may change while it runs.
+//! The features of a server: tools, resources, templates, prompts and completions, which may change
+//! while it runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,31 +10,31 @@ use bowline_types::capabilities::{
 };
 
 use super::extract::{HandlerArguments, HandlerFn, Needs, States};
-use super::life::Sessions;
+use super::named_table::NamedTable;
 use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
-use super::table::Table;
+use super::session_set::Sessions;
 use super::tool::ToolDef;
 use crate::error::{Error, ErrorKind};
 
-/// Everything that is registered. It is replaced when it changes, so that whoever uses it
-/// needs no lock for long.
+/// Everything that is registered. It is replaced when it changes, so that readers hold the lock
+/// only briefly.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
-    pub(super) tools: Table<ToolDef>,
-    pub(super) resources: Table<ResourceDef>,
-    pub(super) templates: Table<TemplateDef>,
-    pub(super) prompts: Table<PromptDef>,
-    /// By what is completed and the name of its argument.
+    pub(super) tools: NamedTable<ToolDef>,
+    pub(super) resources: NamedTable<ResourceDef>,
+    pub(super) templates: NamedTable<TemplateDef>,
+    pub(super) prompts: NamedTable<PromptDef>,
+    /// Completions, by the prompt or template and the name of the argument.
     pub(super) completers: HashMap<(String, String), Completer>,
-    /// Whether there ever was a completer, or a tool that runs as a task.
+    /// Set when there ever was a completion, or a tool that runs as a task.
     had_completers: bool,
     had_task_tools: bool,
-    /// Kinds of things that may come later: what a server can do is said at the beginning.
+    /// Kinds of features that may be added later: capabilities are declared at the beginning.
     pub(super) may_have: MayHave,
 }
 
-/// What a server may have although it has none now.
+/// Kinds of features to declare although there are none yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MayHave {
     pub(super) tools: bool,
@@ -42,33 +43,43 @@ pub(super) struct MayHave {
 }
 
 impl Contents {
-    /// What is wrong with what was registered, in words.
+    /// Returns what is wrong with the registered features.
     pub(super) fn problem(&self, states: &States) -> Option<String> {
-        let tools = self.tools.iter().map(|it| (&it.tool.name, &it.needs));
+        let tools = self.tools.iter().map(|tool| (&tool.tool.name, &tool.needs));
         let resources = self
             .resources
             .iter()
-            .map(|it| (&it.resource.uri, &it.needs));
+            .map(|resource| (&resource.resource.uri, &resource.needs));
         let templates = self
             .templates
             .iter()
-            .map(|it| (&it.template.uri_template, &it.needs));
-        let prompts = self.prompts.iter().map(|it| (&it.prompt.name, &it.needs));
+            .map(|template| (&template.template.uri_template, &template.needs));
+        let prompts = self
+            .prompts
+            .iter()
+            .map(|prompt| (&prompt.prompt.name, &prompt.needs));
         let completers = self.completers.iter();
-        let completers = completers.map(|((of, _), it)| (of, &it.needs));
+        let completers = completers.map(|((of, _), completer)| (of, &completer.needs));
         let all = tools.chain(resources).chain(templates);
         let missing = all
             .chain(prompts)
             .chain(completers)
             .find_map(|(name, needs)| missing_state(name, needs, states));
-        let broken_tool = self.tools.iter().find_map(|it| it.problem.clone());
+        let broken_tool = self.tools.iter().find_map(|tool| tool.problem.clone());
         let mut patterns = self.templates.iter();
-        let broken_template = patterns.find_map(|it| it.pattern.as_ref().err().cloned());
-        let broken_resource = self.resources.iter().find_map(|it| it.problem.clone());
-        let broken_prompt = self.prompts.iter().find_map(|it| it.problem.clone());
+        let broken_template =
+            patterns.find_map(|template| template.pattern.as_ref().err().cloned());
+        let broken_resource = self
+            .resources
+            .iter()
+            .find_map(|resource| resource.problem.clone());
+        let broken_prompt = self
+            .prompts
+            .iter()
+            .find_map(|prompt| prompt.problem.clone());
         let unknown = self.completers.keys().find_map(|(of, argument)| {
             let is_known = self.has_argument(of, argument);
-            (!is_known).then(|| format!("{of}: it has no {argument:?} to complete"))
+            (!is_known).then(|| format!("{of}: no argument named {argument:?} to complete"))
         });
         missing
             .or(broken_tool)
@@ -78,7 +89,7 @@ impl Contents {
             .or(unknown)
     }
 
-    /// Whether a prompt or a template has an argument, or may have it later.
+    /// Returns `true` if a prompt or a template has an argument, or may have it later.
     fn has_argument(&self, of: &str, argument: &str) -> bool {
         if let Some(template) = self.templates.get(of) {
             let pattern = template.pattern.as_ref();
@@ -93,14 +104,14 @@ impl Contents {
         }
     }
 
-    // What a server once had it goes on serving: its clients were told so at their beginning,
-    // and a list may be empty.
+    // A kind of features that a server once had stays declared: its clients got the capabilities at
+    // the beginning, and a list may be empty.
 
     pub(super) fn has_tools(&self) -> bool {
         self.may_have.tools || self.tools.has_had_any()
     }
 
-    /// Whether tools run as tasks. Tasks go on when their tool is gone.
+    /// Returns `true` if tools run as tasks. Tasks go on when their tool is removed.
     pub(super) fn has_task_tools(&self) -> bool {
         self.had_task_tools
     }
@@ -144,10 +155,10 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
     })
 }
 
-/// A server's features, to change it while it runs. Clones are the same one.
+/// The features of a server, to change them while it runs. Clones share one set.
 ///
-/// Clients that want to know are told, at most ten times a second. What a server once had it
-/// goes on offering: when the last tool is removed, the list of tools is empty.
+/// Clients that have subscribed are notified, at most ten times a second. A capability once
+/// declared stays: when the last tool is removed, the list of tools is empty.
 ///
 /// ```
 /// use bowline::server::{Server, tool};
@@ -160,10 +171,10 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 /// # Ok::<(), bowline::Error>(())
 /// ```
 ///
-/// A handler gets it with [`Context::features`](super::Context::features). What is added is
+/// A handler gets it with [`Context::features`](super::Context::features). Added features are
 /// served at once. What can't be served is refused with the error that
-/// [`Server::build`](super::Server::build) has for it. A [`State`](super::State) that the
-/// server doesn't have is found only when the handler is run: several servers may share a
+/// [`Server::build`](super::Server::build) has for it. A [`State`](super::State) that the server
+/// doesn't have is only found when the handler is run, since several servers may share the
 /// features.
 #[derive(Clone, Debug, Default)]
 pub struct ServerFeatures {
@@ -172,15 +183,15 @@ pub struct ServerFeatures {
 }
 
 impl ServerFeatures {
-    /// Adds a tool, in place of another one of its name.
+    /// Adds a tool, or replaces the one of this name.
     ///
     /// # Errors
     ///
-    /// Of kind [`Config`](ErrorKind::Config) when its name can't be one, its arguments are no
+    /// Of kind [`Config`](ErrorKind::Config) when its name is invalid, its arguments are not an
     /// object, or its schemas can't be checked. Nothing is changed then.
     pub fn add_tool(&self, mut tool: ToolDef) -> Result<(), Error> {
         tool.prepare();
-        refuse(tool.problem.as_deref())?;
+        check_problem(tool.problem.as_deref())?;
         self.insert_tool(tool);
         Ok(())
     }
@@ -195,7 +206,7 @@ impl ServerFeatures {
         self.tools_changed();
     }
 
-    /// Removes a tool. Whether it was there.
+    /// Removes a tool. Returns `true` if it was there.
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = self.change(|contents| contents.tools.remove(name));
         let was_there = removed.is_some();
@@ -205,14 +216,14 @@ impl ServerFeatures {
         was_there
     }
 
-    /// Adds a resource, in place of another one of its URI.
+    /// Adds a resource, or replaces the one of this URI.
     ///
     /// # Errors
     ///
     /// Of kind [`Config`](ErrorKind::Config) when its handler needs arguments: a resource has
     /// none. Nothing is changed then.
     pub fn add_resource(&self, resource: ResourceDef) -> Result<(), Error> {
-        refuse(resource.problem.as_deref())?;
+        check_problem(resource.problem.as_deref())?;
         self.insert_resource(resource);
         Ok(())
     }
@@ -224,7 +235,7 @@ impl ServerFeatures {
         self.resources_changed();
     }
 
-    /// Removes a resource. Whether it was there.
+    /// Removes a resource. Returns `true` if it was there.
     pub fn remove_resource(&self, uri: &str) -> bool {
         let removed = self.change(|contents| contents.resources.remove(uri));
         let was_there = removed.is_some();
@@ -234,14 +245,14 @@ impl ServerFeatures {
         was_there
     }
 
-    /// Adds resources whose URIs follow a template, in place of others of the same template.
+    /// Adds a resource template, or replaces the one of this text.
     ///
     /// # Errors
     ///
-    /// Of kind [`Config`](ErrorKind::Config) when it is no URI template, or its handler needs
-    /// what is no variable of it. Nothing is changed then.
+    /// Of kind [`Config`](ErrorKind::Config) when it is not a URI template, or its handler needs
+    /// something that is not a variable of it. Nothing is changed then.
     pub fn add_template(&self, template: TemplateDef) -> Result<(), Error> {
-        refuse(template.pattern.as_ref().err().map(String::as_str))?;
+        check_problem(template.pattern.as_ref().err().map(String::as_str))?;
         self.insert_template(template);
         Ok(())
     }
@@ -253,7 +264,7 @@ impl ServerFeatures {
         self.resources_changed();
     }
 
-    /// Removes a template. Whether it was there.
+    /// Removes a template. Returns `true` if it was there.
     pub fn remove_template(&self, uri_template: &str) -> bool {
         let removed = self.change(|contents| contents.templates.remove(uri_template));
         let was_there = removed.is_some();
@@ -263,14 +274,14 @@ impl ServerFeatures {
         was_there
     }
 
-    /// Adds a prompt, in place of another one of its name.
+    /// Adds a prompt, or replaces the one of this name.
     ///
     /// # Errors
     ///
-    /// Of kind [`Config`](ErrorKind::Config) when its arguments can't be read from texts.
+    /// Of kind [`Config`](ErrorKind::Config) when its arguments can't be parsed from strings.
     /// Nothing is changed then.
     pub fn add_prompt(&self, prompt: PromptDef) -> Result<(), Error> {
-        refuse(prompt.problem.as_deref())?;
+        check_problem(prompt.problem.as_deref())?;
         self.insert_prompt(prompt);
         Ok(())
     }
@@ -282,7 +293,7 @@ impl ServerFeatures {
         self.prompts_changed();
     }
 
-    /// Removes a prompt. Whether it was there.
+    /// Removes a prompt. Returns `true` if it was there.
     pub fn remove_prompt(&self, name: &str) -> bool {
         let removed = self.change(|contents| contents.prompts.remove(name));
         let was_there = removed.is_some();
@@ -292,9 +303,9 @@ impl ServerFeatures {
         was_there
     }
 
-    /// Completes an argument of a prompt, or a variable of a template, in place of who did so:
-    /// see [`Server::completion`](super::Server::completion). A client that has introduced
-    /// itself before there was any completion doesn't know of it.
+    /// Adds the completion of an argument of a prompt, or of a variable of a template, or replaces
+    /// it: see [`Server::completion`](super::Server::completion). A client that was initialized
+    /// before there was any completion doesn't know of it.
     pub fn add_completion<A, H>(
         &self,
         of: impl Into<String>,
@@ -312,48 +323,50 @@ impl ServerFeatures {
         }));
     }
 
-    /// Completes an argument no longer. Whether somebody did.
+    /// Removes a completion. Returns `true` if it was there.
     pub fn remove_completion(&self, of: &str, argument: &str) -> bool {
         let key = (of.to_owned(), argument.to_owned());
         let removed = self.change(|contents| contents.completers.remove(&key));
         removed.is_some()
     }
 
-    /// The list of tools has changed, where a [`Handler`](super::Handler) has it: those who
-    /// want to know are told. What is changed here is told by itself.
+    /// Notifies subscribed clients that the list of tools has changed, for a
+    /// [`Handler`](super::Handler) with a list of its own. Changes made through this type are
+    /// announced automatically.
     pub fn tools_changed(&self) {
-        self.sessions.changed(Change::Tools);
+        self.sessions.notify_change(Change::Tools);
     }
 
-    /// The list of resources or of templates has changed: see
+    /// Notifies subscribed clients that the list of resources or templates has changed: see
     /// [`tools_changed`](Self::tools_changed).
     pub fn resources_changed(&self) {
-        self.sessions.changed(Change::Resources);
+        self.sessions.notify_change(Change::Resources);
     }
 
-    /// The list of prompts has changed: see [`tools_changed`](Self::tools_changed).
+    /// Notifies subscribed clients that the list of prompts has changed: see
+    /// [`tools_changed`](Self::tools_changed).
     pub fn prompts_changed(&self) {
-        self.sessions.changed(Change::Prompts);
+        self.sessions.notify_change(Change::Prompts);
     }
 
-    /// What a resource contains has changed: those who watch it are told.
+    /// Notifies subscribed clients that the contents of a resource have changed.
     pub fn resource_updated(&self, uri: &str) {
-        self.sessions.changed(Change::Resource(uri));
+        self.sessions.notify_change(Change::Resource(uri));
     }
 
-    /// A person is done with a page that a handler asked them to open: the client that has
-    /// shown it is told, and nobody else. `id` is that of the question
-    /// ([`ElicitUrlParams::elicitation_id`]; [`Context::unique_id`] draws one), which a page
-    /// usually has in its URL. The handler need not wait for it: accepting a page only means to
-    /// open it.
+    /// Completes a URL elicitation that a handler has started: only the client that was asked for
+    /// it is notified (`notifications/elicitation/complete`). `id` is the elicitation id
+    /// ([`ElicitUrlParams::elicitation_id`]; [`Context::unique_id`] generates one), which the URL
+    /// usually contains. The handler need not wait for it: accepting a URL elicitation only means
+    /// to open the URL.
     ///
-    /// Whether a client is told: only 2025-11-25 has that, and a client may be gone, or have
-    /// opened 256 others since. It is told once. Since 2026-07-28 clients ask again.
+    /// Returns `true` if a client is notified, once: only 2025-11-25 has the notification, and a
+    /// client may be gone, or have opened 256 others since. Since 2026-07-28 clients ask again.
     ///
     /// [`ElicitUrlParams::elicitation_id`]: bowline_types::elicitation::ElicitUrlParams::elicitation_id
     /// [`Context::unique_id`]: super::Context::unique_id
     pub fn elicitation_done(&self, id: &str) -> bool {
-        self.sessions.page_done(id)
+        self.sessions.complete_url_elicitation(id)
     }
 
     pub(super) fn contents(&self) -> Arc<Contents> {
@@ -361,9 +374,9 @@ impl ServerFeatures {
         Arc::clone(&contents.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes what is registered. What is replaced or removed has to be given back: a handler
-    /// may have captured something that uses the features when it is dropped, which has to be
-    /// after the lock.
+    /// Changes the registered features. What is replaced or removed has to be returned: a handler
+    /// may have captured something that uses the features when it is dropped, which has to be after
+    /// the lock.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> T {
         let mut contents = self
             .contents
@@ -373,15 +386,15 @@ impl ServerFeatures {
     }
 }
 
-/// Refuses what can't be served.
-fn refuse(problem: Option<&str>) -> Result<(), Error> {
+/// Returns an error for a feature that can't be served.
+fn check_problem(problem: Option<&str>) -> Result<(), Error> {
     match problem {
         Some(problem) => Err(config_error(problem.to_owned())),
         None => Ok(()),
     }
 }
 
-/// Returns the error for what can't be served.
+/// Returns the error for a feature that can't be served.
 pub(super) fn config_error(problem: String) -> Error {
     Error::new(ErrorKind::Config, problem).in_operation("serve")
 }

@@ -1,4 +1,5 @@
-//! A server with full control: for proxies, and for lists that come from elsewhere.
+//! [`Handler`]: full control over every request, for proxies and for lists that come from
+//! elsewhere.
 
 use std::future::{Future, ready};
 use std::ops::ControlFlow;
@@ -18,17 +19,17 @@ use bowline_types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 use bowline_types::{Era, ErrorObject, Method, Revisions};
 
 use super::context::Context;
-use super::core::named;
-use super::following::{Turn, settle};
-use super::service::{ClientRequest, Serve, method_not_found, say_with};
+use super::resource_subscriptions::{QueuePlace, apply_to_session};
+use super::server_core::add_server_info;
+use super::service::{ClientRequest, Serve, encode_result_with, method_not_found};
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
 /// Answers requests by method, without the registered features: see
 /// [`Server::with_handler`](super::Server::with_handler).
 ///
-/// What is not implemented is answered with "method not found". Declare what is with
-/// [`capabilities`](Self::capabilities).
+/// Methods that are not implemented are answered with "method not found". Declare those that are
+/// with [`capabilities`](Self::capabilities).
 ///
 /// ```
 /// use bowline::server::{Context, Handler, Server};
@@ -56,27 +57,27 @@ use crate::transport::BoxFuture;
 /// let server = Server::with_handler("echo", "1.0.0", Echo);
 /// ```
 ///
-/// Nobody checks arguments against the schemas that it lists: they are its own affair.
+/// Arguments are not checked against the listed schemas: the handler has to do that.
 ///
-/// One whose lists change declares that in its capabilities (`list_changed`, and `subscribe`
-/// for resources), and tells it with the server's [`ServerFeatures`](super::ServerFeatures), which
-/// [`Server::features`](super::Server::features) and [`Context::features`] have:
-/// [`tools_changed`](super::ServerFeatures::tools_changed),
+/// A handler whose lists change declares that in its capabilities (`list_changed`, and `subscribe`
+/// for resources), and announces changes with the server's
+/// [`ServerFeatures`](super::ServerFeatures), which [`Server::features`](super::Server::features)
+/// and [`Context::features`] return: [`tools_changed`](super::ServerFeatures::tools_changed),
 /// [`resource_updated`](super::ServerFeatures::resource_updated) and so on.
 pub trait Handler: Send + Sync + 'static {
-    /// What the server can do. It is asked once for each client, and for each
+    /// Returns the capabilities of the server. Called once for each client, and for each
     /// `server/discover`.
     fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities::new()
     }
 
-    /// Every request, before it goes to one of the methods below. `Break` answers it with
-    /// whatever was said elsewhere, word for word, and `Continue` hands it on; the default does
-    /// that. A result in place of another one, such as questions of 2026-07-28
-    /// (`input_required`) or a task, can be passed through so.
+    /// Receives every request, before it is dispatched to one of the methods below. `Break` answers
+    /// it with a response as it is, and `Continue` dispatches it, which is the default. A result in
+    /// place of another one, such as questions of 2026-07-28 (`input_required`) or a task, can be
+    /// passed through so.
     ///
-    /// Let `resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen` and
-    /// `logging/setLevel` continue, unless the server tells its clients of nothing: there are
+    /// Return `Continue` for `resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen`
+    /// and `logging/setLevel`, unless the server sends its clients no notifications: there are
     /// methods for them below.
     ///
     /// ```
@@ -108,7 +109,7 @@ pub trait Handler: Send + Sync + 'static {
         ready(ControlFlow::Continue(request))
     }
 
-    /// `tools/list`.
+    /// Handles `tools/list`.
     fn list_tools(
         &self,
         params: PaginatedParams,
@@ -117,7 +118,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `tools/call`.
+    /// Handles `tools/call`.
     fn call_tool(
         &self,
         params: CallToolParams,
@@ -126,7 +127,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `resources/list`.
+    /// Handles `resources/list`.
     fn list_resources(
         &self,
         params: PaginatedParams,
@@ -135,7 +136,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `resources/templates/list`.
+    /// Handles `resources/templates/list`.
     fn list_resource_templates(
         &self,
         params: PaginatedParams,
@@ -144,7 +145,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `resources/read`.
+    /// Handles `resources/read`.
     fn read_resource(
         &self,
         params: ReadResourceParams,
@@ -153,7 +154,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `prompts/list`.
+    /// Handles `prompts/list`.
     fn list_prompts(
         &self,
         params: PaginatedParams,
@@ -162,7 +163,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `prompts/get`.
+    /// Handles `prompts/get`.
     fn get_prompt(
         &self,
         params: GetPromptParams,
@@ -171,7 +172,7 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// `completion/complete`.
+    /// Handles `completion/complete`.
     fn complete(
         &self,
         params: CompleteParams,
@@ -180,16 +181,16 @@ pub trait Handler: Send + Sync + 'static {
         refused(params, context)
     }
 
-    /// A client wants to be told when a resource changes: by `resources/subscribe`, or by
-    /// `subscriptions/listen` of 2026-07-28, for each of its resources. The default agrees.
-    /// Tell it with [`ServerFeatures::resource_updated`](super::ServerFeatures::resource_updated).
+    /// Accepts a subscription to a resource: by `resources/subscribe`, or by `subscriptions/listen`
+    /// of 2026-07-28, for each of its resources. The default accepts. Announce changes with
+    /// [`ServerFeatures::resource_updated`](super::ServerFeatures::resource_updated).
     ///
-    /// An error refuses it: that is the answer to `resources/subscribe`, and leaves the resource
-    /// out of what is honoured of `subscriptions/listen`. It is not asked again for a resource
-    /// that the client has subscribed to already.
+    /// An error refuses it: it is the response to `resources/subscribe`, and `subscriptions/listen`
+    /// is honoured without the resource. Not called again for a resource to which the client has
+    /// subscribed already.
     ///
-    /// It may take its time: what the client says of the same resource meanwhile waits, and is
-    /// done in the order in which it came.
+    /// It may take its time: later requests of the client about the same resource wait, and are
+    /// served in the order of arrival.
     fn subscribed(
         &self,
         uri: &str,
@@ -199,17 +200,17 @@ pub trait Handler: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// A client is not to be told any more: once for each time that
-    /// [`subscribed`](Self::subscribed) has agreed. It has unsubscribed, its request has ended,
-    /// or it is gone. `context` is that of the request that began it.
+    /// Ends a subscription: called once for each time that [`subscribed`](Self::subscribed) has
+    /// accepted one. The client has unsubscribed, its request has ended, or it is gone. `context`
+    /// is that of the request that began it.
     ///
-    /// It is run by the connection, and has to be quick: no handler begins before it returns.
+    /// The connection runs it, so it has to be quick: no handler is started before it returns.
     fn unsubscribed(&self, uri: &str, context: &Context) {
         let _ = (uri, context);
     }
 
-    /// `logging/setLevel` (until 2025-11-25): the client wants log messages of this level and
-    /// above. An error refuses it; the default agrees.
+    /// Handles `logging/setLevel` (until 2025-11-25): the client wants log messages of this level
+    /// and above. An error refuses it; the default accepts.
     fn set_level(
         &self,
         level: LoggingLevel,
@@ -219,19 +220,19 @@ pub trait Handler: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Everything else that a client may ask, and methods that the protocol doesn't have, such
-    /// as those of an extension: [`ClientRequest::method`] has the name. Layers see them, and they are
-    /// bounded and cancelled as all requests are.
+    /// Handles all other requests, and methods that the protocol doesn't define, such as those of
+    /// an extension: [`ClientRequest::method`] has the name. Layers see them, and they are limited
+    /// and cancelled as all requests are.
     fn other(&self, request: ClientRequest) -> impl Future<Output = RpcResult> + Send {
         ready(Err(method_not_found(request.method())))
     }
 
-    /// A client has notified the server, of what the protocol has or doesn't have. What is the
-    /// connection's own is not told: that the client is initialized, has cancelled a request, or
-    /// has made progress. The default ignores it.
+    /// Handles a notification of the client, also one that the protocol doesn't define.
+    /// Notifications for the session itself are not passed on: `notifications/initialized`,
+    /// cancellations and progress. The default ignores it.
     ///
-    /// It is run by the connection, and has to be quick: what came after the notification waits
-    /// until it returns.
+    /// The connection runs it, so it has to be quick: messages that arrive after the notification
+    /// wait until it returns.
     fn notified(&self, method: &str, params: Option<&Payload>) {
         let _ = (method, params);
     }
@@ -244,18 +245,18 @@ where
     ready(Err(method_not_found(context.method())))
 }
 
-/// Serves what a handler answers.
+/// Serves requests with a [`Handler`].
 pub(super) struct HandlerService<H> {
     pub(super) handler: Arc<H>,
     pub(super) revisions: Revisions,
     pub(super) instructions: Option<String>,
     pub(super) meta: Arc<str>,
-    /// The same for who discovers it, with all that there is to say.
+    /// The full server information, for `server/discover`.
     pub(super) full_meta: Arc<str>,
 }
 
-/// Decodes the parameters, runs a method of the handler, says its result with the server's
-/// name in it.
+/// Decodes the parameters, runs a method of the handler, and encodes its result with the server
+/// information.
 macro_rules! answered {
     ($service:ident, $request:ident, $method:ident) => {{
         let params = $request.decode()?;
@@ -263,28 +264,28 @@ macro_rules! answered {
         let answered = $service.handler.$method(params, $request.context.clone());
         let mut result = answered.await?;
         let meta = $service.meta_for(&$request.context);
-        let meta = named(&mut result.meta, meta.as_deref());
-        say_with(&$request.context, &result, meta)
+        let meta = add_server_info(&mut result.meta, meta.as_deref());
+        encode_result_with(&$request.context, &result, meta)
     }};
 }
 
 impl<H: Handler> Serve for Arc<HandlerService<H>> {
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = Self::clone(self);
-        let turn = Turn::of(&request);
+        let place = QueuePlace::enqueue(&request);
         Box::pin(async move {
             let request = match service.handler.request(request).await {
                 ControlFlow::Break(reply) => return reply,
                 ControlFlow::Continue(request) => request,
             };
-            if let Some(turn) = &turn {
-                turn.comes().await;
+            if let Some(place) = &place {
+                place.wait().await;
             }
             service.dispatch(request).await
         })
     }
 
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         self.handler.notified(method, params);
     }
 }
@@ -294,7 +295,7 @@ impl<H: Handler> HandlerService<H> {
         let Some(method) = request.known_method() else {
             return self.handler.other(request).await;
         };
-        let settled = match method {
+        let applied = match method {
             Method::Discover => return self.discover(&request),
             Method::ListTools => return answered!(self, request, list_tools),
             Method::CallTool => return answered!(self, request, call_tool),
@@ -308,12 +309,12 @@ impl<H: Handler> HandlerService<H> {
             Method::Complete => return answered!(self, request, complete),
             Method::Subscribe => self.subscribe(&request).await,
             Method::Unsubscribe => self.unsubscribe(&request),
-            // The result is sent when it ends.
+            // The result is sent when the subscription ends.
             Method::Listen => self.listen(&request).await,
             Method::SetLevel => self.set_level(&request).await,
             _ => return self.handler.other(request).await,
         };
-        settled.map(|()| Payload::EMPTY)
+        applied.map(|()| Payload::EMPTY)
     }
 
     async fn set_level(&self, request: &ClientRequest) -> Result<(), ErrorObject> {
@@ -323,14 +324,14 @@ impl<H: Handler> HandlerService<H> {
         let params: SetLevelParams = request.decode()?;
         let context = &request.context;
         self.handler.set_level(params.level, context).await?;
-        settle(request)
+        apply_to_session(request)
     }
 
     fn discover(&self, request: &ClientRequest) -> RpcResult {
         let versions: Vec<String> = self.revisions.iter().map(String::from).collect();
         let mut result = DiscoverResult::new(versions, self.handler.capabilities());
         result.instructions.clone_from(&self.instructions);
-        say_with(&request.context, &result, &self.full_meta)
+        encode_result_with(&request.context, &result, &self.full_meta)
     }
 
     fn meta_for(&self, context: &Context) -> Option<Arc<str>> {

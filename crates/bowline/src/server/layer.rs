@@ -11,15 +11,15 @@ use bowline_types::tools::CallToolResult;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
-use super::checks::Checks;
 use super::context::Context;
 use super::service::{ClientRequest, Serve, Service};
 use super::telemetry::layer_failed;
-use super::tool::{Run, rejected};
+use super::tool::{RunTool, rejection_result};
+use super::validation::ToolValidators;
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// What a layer wraps: whoever serves requests, as a tower service.
+/// The service that a layer wraps, as a tower service.
 #[derive(Clone, Debug)]
 pub struct RequestService(pub(super) Service);
 
@@ -37,7 +37,7 @@ impl TowerService<ClientRequest> for RequestService {
     }
 }
 
-/// A service with layers around it. A tower service is used by one at a time, so each request
+/// A service with a layer around it. A tower service serves one request at a time, so each request
 /// has a clone.
 struct Layered<S>(Mutex<S>);
 
@@ -50,7 +50,7 @@ where
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.clone();
-        Box::pin(through(service, request.context.clone(), request))
+        Box::pin(call_layer(service, request.context.clone(), request))
     }
 }
 
@@ -59,7 +59,7 @@ where
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends a request through a service that is used for it alone.
-async fn through<S, R>(
+async fn call_layer<S, R>(
     mut service: S,
     context: Context,
     request: R,
@@ -84,7 +84,7 @@ where
     service.call(request).await.map_err(refused)
 }
 
-/// Puts a layer around whoever serves requests.
+/// Puts a layer around a service.
 pub(super) fn wrap<L>(service: Service, layer: &L) -> Service
 where
     L: Layer<RequestService>,
@@ -96,28 +96,28 @@ where
     Service(Arc::new(Layered(Mutex::new(layered))))
 }
 
-/// Whoever serves a request next: see [`Server::around`](super::Server::around).
+/// The service behind a function that wraps it: see [`Server::around`](super::Server::around).
 #[derive(Clone, Debug)]
 pub struct Next(Service);
 
 impl Next {
-    /// Serves a request. Cancel safe: dropping the future gives it up.
+    /// Serves a request. Cancel safe: dropping the future cancels it.
     ///
     /// # Errors
     ///
-    /// What the client is told, unless the function around it says something else.
+    /// The error for the client, unless the function around it returns another one.
     pub async fn run(self, request: ClientRequest) -> RpcResult {
         self.0.0.serve(request).await
     }
 }
 
 /// A service with a function around it.
-struct Surrounded<F> {
+struct FunctionLayer<F> {
     function: Arc<F>,
     service: Service,
 }
 
-impl<F, Fut> Serve for Surrounded<F>
+impl<F, Fut> Serve for FunctionLayer<F>
 where
     F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = RpcResult> + Send + 'static,
@@ -125,35 +125,36 @@ where
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult> {
         let function = Arc::clone(&self.function);
         let next = Next(self.service.clone());
-        // It runs with the request, as a layer does: one that panics harms no other.
+        // The function runs within the future of the request, as a layer does: its panic harms no
+        // other request.
         Box::pin(async move { function(request, next).await })
     }
 }
 
-/// Puts a function around whoever serves requests.
-pub(super) fn surround<F, Fut>(service: Service, function: F) -> Service
+/// Puts a function around a service.
+pub(super) fn wrap_function<F, Fut>(service: Service, function: F) -> Service
 where
     F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = RpcResult> + Send + 'static,
 {
     let function = Arc::new(function);
-    Service(Arc::new(Surrounded { function, service }))
+    Service(Arc::new(FunctionLayer { function, service }))
 }
 
 /// A call of a tool, as a layer around the tool sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolRequest {
-    /// Its arguments: a JSON object, not yet checked.
+    /// The arguments: a JSON object, not yet checked.
     pub arguments: String,
-    /// Where it comes from.
+    /// The context of the request.
     pub context: Context,
-    checks: Checks,
+    checks: ToolValidators,
 }
 
-/// What a layer around a tool wraps: the tool, as a tower service.
+/// The tool that a layer wraps, as a tower service.
 #[derive(Clone)]
-pub struct ToolService(Arc<Run>);
+pub struct ToolService(Arc<RunTool>);
 
 impl TowerService<ToolRequest> for ToolService {
     type Response = CallToolResult;
@@ -168,7 +169,7 @@ impl TowerService<ToolRequest> for ToolService {
         match (self.0)(&call.arguments, &call.context, &call.checks) {
             Ok(called) => called,
             Err(rejection) => {
-                let rejected = rejected(rejection, call.context.revision());
+                let rejected = rejection_result(rejection, call.context.revision());
                 Box::pin(std::future::ready(rejected))
             }
         }
@@ -182,7 +183,7 @@ impl fmt::Debug for ToolService {
 }
 
 /// Puts a layer around a tool.
-pub(super) fn wrap_tool<L>(run: Arc<Run>, layer: &L) -> Arc<Run>
+pub(super) fn wrap_tool<L>(run: Arc<RunTool>, layer: &L) -> Arc<RunTool>
 where
     L: Layer<ToolService>,
     L::Service: TowerService<ToolRequest, Response = CallToolResult> + Clone + Send + 'static,
@@ -198,6 +199,6 @@ where
             context: context.clone(),
             checks: checks.clone(),
         };
-        Ok(Box::pin(through(service, context.clone(), call)))
+        Ok(Box::pin(call_layer(service, context.clone(), call)))
     })
 }

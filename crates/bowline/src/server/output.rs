@@ -1,4 +1,4 @@
-//! What a tool returns.
+//! Results of tools, and their errors.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -14,15 +14,15 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+use super::client_questions::NoAnswer;
 use super::context::Context;
-use super::input::Unanswered;
 use super::telemetry::{handler_failed, result_not_encoded};
 
-/// Something that a tool may return.
+/// A type that a tool may return.
 ///
-/// Text and numbers become text. [`Json`] becomes structured content, for programs, and text
-/// for those that only read text. Content, a list of it, and a whole [`CallToolResult`] stay
-/// what they are. `Result` with a [`ToolError`] makes `?` work.
+/// Strings and numbers become text. [`Json`] becomes structured content, and text for clients that
+/// only read text. Content blocks, a list of them, and a whole [`CallToolResult`] are used as they
+/// are. `Result` with a [`ToolError`] makes `?` work.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the result of a tool",
     label = "not something that a tool can return",
@@ -31,14 +31,14 @@ use super::telemetry::{handler_failed, result_not_encoded};
     note = "errors go into `Result<_, ToolError>`"
 )]
 pub trait IntoToolResult {
-    /// What the client gets.
+    /// Converts it into what the client gets.
     ///
     /// # Errors
     ///
-    /// When it can't be said: then the call is answered with an error.
+    /// When it can't be encoded: then the call is answered with an error.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject>;
 
-    /// The same for a request, which the log names with what the client is not told.
+    /// Converts it for a request, which log events about hidden errors name.
     #[doc(hidden)]
     fn into_tool_result_of(self, of: &Context) -> Result<CallToolResult, ErrorObject>
     where
@@ -48,13 +48,13 @@ pub trait IntoToolResult {
         self.into_tool_result()
     }
 
-    /// The schema of the structured content, where the type has one.
+    /// Returns the schema of the structured content, where the type has one.
     fn output_schema() -> Option<schemars::Schema> {
         None
     }
 }
 
-/// A value of your own: structured content of a tool, which its schema describes.
+/// Structured content of a tool: a value of your own, with a schema from its type.
 ///
 /// ```
 /// use bowline::server::{Json, Server};
@@ -84,7 +84,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 
     fn output_schema() -> Option<schemars::Schema> {
-        // Of what is written: `schema_for!` would describe what can be read.
+        // The schema of serialization: `schema_for!` would describe deserialization.
         let settings = SchemaSettings::draft2020_12().for_serialize();
         Some(settings.into_generator().into_root_schema_for::<T>())
     }
@@ -101,12 +101,12 @@ fn structured<T: Serialize>(
     Ok(CallToolResult::structured(value))
 }
 
-/// A failure of a tool that the model should see.
+/// An error of a tool, which the model may see.
 ///
-/// Its [words](Self::new) go to the client, and so does a text (`String`, `&'static str`) that
-/// comes in through `?`: it is nothing but words. Any other error, `anyhow::Error` too, is the
-/// server's own business: it goes to the log, and the client learns that the tool failed.
-/// Only why a [question](super::Context::elicit) has no answer is told.
+/// Its [message](Self::new) is sent to the client, and so is a `String` or `&'static str` that is
+/// converted by `?`. Any other error, also `anyhow::Error`, may contain secrets of the server: it
+/// is logged, and the client gets the message that the tool failed. Only the reason why a
+/// [question](super::Context::elicit) has no answer is sent.
 ///
 /// ```
 /// use bowline::server::ToolError;
@@ -120,39 +120,38 @@ fn structured<T: Serialize>(
 /// }
 /// ```
 ///
-/// A handler may also return a `Result` with such an error itself. For a type of your own with
-/// words for the model see [`IntoToolError`].
+/// A handler may also return a `Result` with such an error itself. For an error type of your own
+/// with a message for the model see [`IntoToolError`].
 pub struct ToolError(Inner);
 
 enum Inner {
-    Told(Box<CallToolResult>),
+    Visible(Box<CallToolResult>),
     Hidden(Box<dyn Error + Send + Sync>),
     Protocol(ErrorObject),
 }
 
 impl ToolError {
-    /// A failure, in words for the model.
-    pub fn new(words: impl Into<String>) -> Self {
-        Self(Inner::Told(Box::new(CallToolResult::error(words))))
+    /// Creates an error with a message for the model.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Inner::Visible(Box::new(CallToolResult::error(message))))
     }
 
-    /// A failure with content of its own.
+    /// Creates an error with content.
     pub fn with_content(content: impl IntoIterator<Item = ContentBlock>) -> Self {
         let content: Vec<_> = content.into_iter().collect();
         let result = CallToolResult::new().content(content).is_error(true);
-        Self(Inner::Told(Box::new(result)))
+        Self(Inner::Visible(Box::new(result)))
     }
 
-    /// An error of the protocol instead of a result of the tool: for what the model can't
-    /// mend.
+    /// Creates a protocol error instead of a tool result: for what the model can't correct.
     pub fn protocol(error: ErrorObject) -> Self {
         Self(Inner::Protocol(error))
     }
 
-    /// What the client gets. What it doesn't get is logged, with its request (ER-4).
+    /// Returns what the client gets, and logs a hidden error with its request (ER-4).
     pub(super) fn into_result(self, of: Option<&Context>) -> Result<CallToolResult, ErrorObject> {
         match self.0 {
-            Inner::Told(result) => Ok(*result),
+            Inner::Visible(result) => Ok(*result),
             Inner::Protocol(error) => Err(error),
             Inner::Hidden(error) => {
                 handler_failed(of, &Causes(&*error));
@@ -163,20 +162,19 @@ impl ToolError {
 }
 
 impl ToolError {
-    /// The same for what has no result that a model sees, such as a resource: its words become
-    /// those of an error of the protocol.
+    /// Returns the protocol error for features without tool results, such as resources.
     pub(super) fn into_error(self, of: Option<&Context>) -> ErrorObject {
         match self.into_result(of) {
             Ok(result) => {
-                let words = result.content.first().and_then(|block| block.as_text());
-                ErrorObject::internal_error(words.unwrap_or("it failed"))
+                let message = result.content.first().and_then(|block| block.as_text());
+                ErrorObject::internal_error(message.unwrap_or("the handler failed"))
             }
             Err(error) => error,
         }
     }
 }
 
-/// An error and what caused it, in one line.
+/// Displays an error and its sources in one line.
 struct Causes<'a>(&'a (dyn Error + 'static));
 
 impl fmt::Display for Causes<'_> {
@@ -194,17 +192,17 @@ impl fmt::Display for Causes<'_> {
 impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         let any: &dyn Any = &error;
-        if let Some(words) = any.downcast_ref::<String>() {
-            return Self::new(words);
+        if let Some(message) = any.downcast_ref::<String>() {
+            return Self::new(message);
         }
-        if let Some(words) = any.downcast_ref::<&'static str>() {
-            return Self::new(*words);
+        if let Some(message) = any.downcast_ref::<&'static str>() {
+            return Self::new(*message);
         }
         let error: Box<dyn Error + Send + Sync> = error.into();
-        // Why a question has no answer is the client's own affair.
+        // Why a question has no answer is no secret to the client.
         match error.source().and_then(|cause| cause.downcast_ref()) {
-            Some(Unanswered::Told(words)) => Self::new(words),
-            Some(Unanswered::Refused(error)) => Self::protocol((**error).clone()),
+            Some(NoAnswer::Message(message)) => Self::new(message),
+            Some(NoAnswer::Protocol(error)) => Self::protocol((**error).clone()),
             None => Self(Inner::Hidden(error)),
         }
     }
@@ -213,16 +211,16 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for ToolError {
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Inner::Told(result) => f.debug_tuple("ToolError").field(result).finish(),
+            Inner::Visible(result) => f.debug_tuple("ToolError").field(result).finish(),
             Inner::Hidden(error) => f.debug_tuple("ToolError").field(error).finish(),
             Inner::Protocol(error) => f.debug_tuple("ToolError").field(error).finish(),
         }
     }
 }
 
-/// An error that a handler may return: a [`ToolError`], or what can become one.
+/// An error that a handler may return: a [`ToolError`], or a type that can become one.
 ///
-/// Implement it for an error of your own that has words for the model:
+/// Implement it for an error type of your own that has messages for the model:
 ///
 /// ```
 /// use bowline::server::{IntoToolError, Server, ToolError};
@@ -254,10 +252,10 @@ impl fmt::Debug for ToolError {
 /// let server = Server::new("shop", "1.0.0").tool("order", "Orders apples", order);
 /// ```
 ///
-/// Such a type must not implement [`std::error::Error`]: what does has words for the log, and
-/// the client learns only that the tool failed. To tell the model of an error that does, or of
-/// one from elsewhere, say how where it comes up:
-/// `.map_err(|error| ToolError::new(format!("can't order: {error}")))?`.
+/// Such a type must not implement [`std::error::Error`]: messages of types that do are only logged,
+/// and the client gets the message that the tool failed. To send the message of such an error to
+/// the model, convert it where it occurs: `.map_err(|error| ToolError::new(format!("can't order:
+/// {error}")))?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the error of a handler",
     label = "not an error that a handler can return",
@@ -303,7 +301,7 @@ impl IntoToolResult for CallToolResult {
     }
 }
 
-/// Nothing: it is done.
+/// An empty result.
 impl IntoToolResult for () {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         Ok(CallToolResult::new())

@@ -1,4 +1,4 @@
-//! Who makes a request, as far as somebody has checked it.
+//! The authenticated identity that makes a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,14 @@ use bowline_types::{ErrorObject, JsonObject, RawJson, RawJsonRef};
 use super::context::Context;
 use super::extract::{Extract, Input, Needs, Rejection};
 
-/// Who makes a request, as a layer or a transport has found out. Cloning it is cheap.
+/// The authenticated identity that makes a request, set by a layer or a transport. Cloning it is
+/// cheap.
 ///
-/// A [layer](super::Server::layer) that knows it adds it to the request; where a whole stream
-/// belongs to one, [`Running::serve_stream_as`](super::Running::serve_stream_as) says so. A
-/// handler gets it with [`Context::principal`], or asks for it: then it doesn't run without.
-/// What a client was asked for one principal can't be answered for another.
+/// A [layer](super::Server::layer) that authenticates requests adds it to the request; where a
+/// whole stream belongs to one principal, use
+/// [`Running::serve_stream_as`](super::Running::serve_stream_as). A handler gets it with
+/// [`Context::principal`], or as an argument: then it doesn't run without one. Questions that were
+/// asked for one principal can't be answered by another.
 ///
 /// ```
 /// use bowline::server::{Principal, ClientRequest, Server};
@@ -39,8 +41,8 @@ struct Inner {
 }
 
 impl Principal {
-    /// A principal by what tells it from all others: a user and who vouches for it, not a
-    /// token, which changes.
+    /// Creates a principal with an id that is unique among all principals: a user and its issuer,
+    /// not a token, which changes.
     pub fn new(id: impl Into<String>) -> Self {
         Self(Arc::new(Inner {
             id: id.into(),
@@ -48,30 +50,30 @@ impl Principal {
         }))
     }
 
-    /// The same, with something else that is known of it.
+    /// Adds a claim, such as a scope.
     #[must_use]
     pub fn claim(mut self, name: &str, value: impl Into<RawJson>) -> Self {
         Arc::make_mut(&mut self.0).claims.insert(name, value);
         self
     }
 
-    /// What tells it from all others.
+    /// Returns its unique id.
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// What else is known of it, by name.
+    /// Returns a claim by its name.
     pub fn get(&self, claim: &str) -> Option<RawJsonRef<'_>> {
         self.0.claims.get(claim)
     }
 
-    /// All that else is known of it.
+    /// Returns all claims.
     pub fn claims(&self) -> &JsonObject {
         &self.0.claims
     }
 }
 
-/// Prints nothing of what is known of it.
+/// Prints no claims.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")
@@ -85,7 +87,9 @@ impl Extract for Principal {
         input.context.principal().ok_or_else(|| {
             let request = input.context.request_number();
             tracing::error!(request, "no principal is set for the request");
-            Rejection::Server(ErrorObject::internal_error("nobody knows who asks"))
+            Rejection::Server(ErrorObject::internal_error(
+                "the request has no authenticated principal",
+            ))
         })
     }
 
@@ -93,7 +97,7 @@ impl Extract for Principal {
 }
 
 impl Context {
-    /// Who makes the request, where a layer or a transport has found out.
+    /// Returns the principal that makes the request, where a layer or a transport has set one.
     pub fn principal(&self) -> Option<Principal> {
         let of_stream = || self.inner().session.principal.clone();
         self.extension().or_else(of_stream)

@@ -1,4 +1,4 @@
-//! Prompts, and the completion of arguments.
+//! Prompts, and the completion of their arguments.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use serde::Deserialize;
 use super::context::Context;
 use super::extract::{Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection};
 use super::output::IntoToolError;
-use super::texts::{self, Texts};
+use super::string_arguments::{self, StringArguments};
 use crate::transport::BoxFuture;
 
-pub(super) type Got = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
-type Run = dyn Fn(Texts<'_>, &Context) -> Result<Got, Rejection> + Send + Sync;
+pub(super) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, ErrorObject>>;
+type Run = dyn Fn(StringArguments<'_>, &Context) -> Result<PromptFuture, Rejection> + Send + Sync;
 
-/// Something that a prompt may be: a text (which the user says), messages, or a `Result` of
-/// these.
+/// A type that the handler of a prompt may return: a string (a message of the user), messages, or a
+/// `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a prompt",
     label = "not something that a prompt can be",
@@ -30,14 +30,14 @@ type Run = dyn Fn(Texts<'_>, &Context) -> Result<Got, Rejection> + Send + Sync;
             or a `Result` with a `ToolError`"
 )]
 pub trait IntoPrompt {
-    /// What the client gets.
+    /// Converts it into what the client gets.
     ///
     /// # Errors
     ///
-    /// When it can't be made.
+    /// When the handler has failed.
     fn into_prompt(self) -> Result<GetPromptResult, ErrorObject>;
 
-    /// The same for a request, which the log names with what the client is not told.
+    /// Converts it for a request, which log events about hidden errors name.
     #[doc(hidden)]
     fn into_prompt_of(self, of: &Context) -> Result<GetPromptResult, ErrorObject>
     where
@@ -90,7 +90,7 @@ impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
     }
 }
 
-/// A prompt: what clients see of it, and its handler.
+/// The definition of a prompt: what clients see of it, and its handler.
 #[derive(Clone)]
 pub struct PromptDef {
     pub(super) prompt: Prompt,
@@ -99,9 +99,9 @@ pub struct PromptDef {
     run: Arc<Run>,
 }
 
-/// A prompt with a handler. Its arguments are those of the handler's type: texts, all of
-/// them, as the protocol has it. A number, a truth value or an enum of names is read from its
-/// text.
+/// Creates a prompt with a handler. Its arguments are the fields of the handler's type. The
+/// protocol sends them as strings; numbers, booleans and enums of names are parsed from their
+/// string.
 ///
 /// ```
 /// use bowline::server::{Server, prompt};
@@ -130,12 +130,16 @@ where
     let mut prompt = Prompt::new(name);
     let schema = needs.schema.take();
     let of = format_args!("prompt {}", prompt.name);
-    let problem = schema.as_ref().and_then(|it| texts::problem(it, of));
+    let problem = schema
+        .as_ref()
+        .and_then(|schema| string_arguments::schema_problem(schema, of));
     prompt.arguments = schema.as_ref().map(arguments_of);
-    let run = move |arguments: Texts<'_>, context: &Context| -> Result<Got, Rejection> {
+    let run = move |arguments: StringArguments<'_>,
+                    context: &Context|
+          -> Result<PromptFuture, Rejection> {
         context.begin_rounds()?;
         let got = handler.run(&Input {
-            arguments: Arguments::Texts(arguments),
+            arguments: Arguments::Strings(arguments),
             context,
             uri: None,
             checks: None,
@@ -151,10 +155,14 @@ where
     }
 }
 
-/// The members of a schema, as a prompt has them.
+/// Returns the properties of a schema as arguments of a prompt.
 fn arguments_of(schema: &schemars::Schema) -> Vec<PromptArgument> {
-    let properties = schema.get("properties").and_then(|it| it.as_object());
-    let required = schema.get("required").and_then(|it| it.as_array());
+    let properties = schema
+        .get("properties")
+        .and_then(|properties| properties.as_object());
+    let required = schema
+        .get("required")
+        .and_then(|required| required.as_array());
     let is_required = |name: &str| {
         let mut required = required.into_iter().flatten();
         required.any(|other| other.as_str() == Some(name))
@@ -171,43 +179,43 @@ fn arguments_of(schema: &schemars::Schema) -> Vec<PromptArgument> {
 }
 
 impl PromptDef {
-    /// What it is for.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.prompt.description = Some(description.into());
         self
     }
 
-    /// Its name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.prompt.title = Some(title.into());
         self
     }
 
-    /// Icons to show.
+    /// Sets icons to show.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
         self.prompt.icons = Some(icons.into());
         self
     }
 
-    /// Additional data for clients.
+    /// Sets the `_meta` of the prompt.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.prompt.meta = Some(meta);
         self
     }
 
-    pub(super) fn get(&self, arguments: Texts<'_>, context: &Context) -> Got {
+    pub(super) fn get(&self, arguments: StringArguments<'_>, context: &Context) -> PromptFuture {
         match (self.run)(arguments, context) {
             Ok(got) => got,
             Err(rejection) => {
                 let error = match rejection {
                     Rejection::Server(error) => error,
                     // PR-2.
-                    Rejection::Arguments(words) => {
-                        ErrorObject::invalid_params(format!("the arguments are wrong: {words}"))
+                    Rejection::Arguments(message) => {
+                        ErrorObject::invalid_params(format!("invalid arguments: {message}"))
                     }
                 };
                 Box::pin(std::future::ready(Err(error)))
@@ -224,18 +232,19 @@ impl fmt::Debug for PromptDef {
     }
 }
 
-/// What is being typed, for a handler that completes it.
+/// The argument that the user is typing, for a handler that completes it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Partial {
-    /// What is there so far.
+    /// The value so far.
     pub value: String,
-    /// Other arguments that are known already (since 2025-06-18).
+    /// Other arguments that have values already (since 2025-06-18).
     #[serde(default)]
     pub arguments: std::collections::BTreeMap<String, String>,
 }
 
-/// Suggestions: texts, the best first, a whole [`Completion`], or a `Result` of these.
+/// A type that the handler of a completion may return: a list of strings, the best first, a whole
+/// [`Completion`], or a `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a completion",
     label = "not suggestions",
@@ -250,7 +259,7 @@ pub trait IntoCompletion {
     /// When it can't be made.
     fn into_completion(self) -> Result<Completion, ErrorObject>;
 
-    /// The same for a request, which the log names with what the client is not told.
+    /// Converts it for a request, which log events about hidden errors name.
     #[doc(hidden)]
     fn into_completion_of(self, of: &Context) -> Result<Completion, ErrorObject>
     where
@@ -285,14 +294,14 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
     }
 }
 
-pub(super) type Completed = BoxFuture<'static, Result<Completion, ErrorObject>>;
+pub(super) type CompletionFuture = BoxFuture<'static, Result<Completion, ErrorObject>>;
 
 /// Completes one argument of a prompt, or one variable of a template.
 #[derive(Clone)]
 pub(super) struct Completer {
     pub(super) needs: Arc<Needs>,
-    #[expect(clippy::type_complexity, reason = "it is said once")]
-    run: Arc<dyn Fn(&str, &Context) -> Result<Completed, Rejection> + Send + Sync>,
+    #[expect(clippy::type_complexity, reason = "the type is used once")]
+    run: Arc<dyn Fn(&str, &Context) -> Result<CompletionFuture, Rejection> + Send + Sync>,
 }
 
 impl Completer {
@@ -302,31 +311,32 @@ impl Completer {
         H: HandlerFn<A>,
         H::Output: IntoCompletion + Send,
     {
-        let run = move |arguments: &str, context: &Context| -> Result<Completed, Rejection> {
-            let completed = handler.run(&Input {
-                arguments: Arguments::Json(arguments),
-                context,
-                uri: None,
-                checks: None,
-            })?;
-            let of = context.clone();
-            Ok(Box::pin(
-                async move { completed.await.into_completion_of(&of) },
-            ))
-        };
+        let run =
+            move |arguments: &str, context: &Context| -> Result<CompletionFuture, Rejection> {
+                let completed = handler.run(&Input {
+                    arguments: Arguments::Json(arguments),
+                    context,
+                    uri: None,
+                    checks: None,
+                })?;
+                let of = context.clone();
+                Ok(Box::pin(
+                    async move { completed.await.into_completion_of(&of) },
+                ))
+            };
         Self {
             needs: Arc::new(H::needs()),
             run: Arc::new(run),
         }
     }
 
-    pub(super) fn complete(&self, partial: &str, context: &Context) -> Completed {
+    pub(super) fn complete(&self, partial: &str, context: &Context) -> CompletionFuture {
         match (self.run)(partial, context) {
             Ok(completed) => completed,
             Err(rejection) => {
                 let error = match rejection {
                     Rejection::Server(error) => error,
-                    Rejection::Arguments(words) => ErrorObject::invalid_params(words),
+                    Rejection::Arguments(message) => ErrorObject::invalid_params(message),
                 };
                 Box::pin(std::future::ready(Err(error)))
             }

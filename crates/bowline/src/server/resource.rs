@@ -1,4 +1,4 @@
-//! Resources, and templates of them.
+//! Resources, and resource templates. `contents` converts what their handlers return.
 
 mod contents;
 
@@ -11,27 +11,27 @@ use bowline_types::meta::Meta;
 use bowline_types::resources::{ReadResourceResult, Resource, ResourceTemplate};
 
 pub use self::contents::IntoResource;
-pub(super) use self::contents::settle;
+pub(super) use self::contents::resolve_not_found;
 use super::caching::{Cacheable as _, Caching};
 use super::context::Context;
 use super::extract::{Arguments, Extract, HandlerArguments, HandlerFn, Input, Needs, Rejection};
+use super::string_arguments::{self, StringArguments};
 use super::template::UriTemplate;
-use super::texts::{self, Texts};
 use crate::transport::BoxFuture;
 
-pub(super) type Read = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
-type Run = dyn Fn(Asked<'_>, &Context) -> Result<Read, Rejection> + Send + Sync;
+pub(super) type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ErrorObject>>;
+type Run = dyn Fn(ReadInput<'_>, &Context) -> Result<ReadFuture, Rejection> + Send + Sync;
 
-/// What is read, and what is known of it before.
+/// The input of a read: the URI, and settings of the resource or template.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct ReadInput<'a> {
     uri: &'a str,
-    variables: Texts<'a>,
+    variables: StringArguments<'a>,
     mime_type: Option<&'a str>,
     caching: Caching,
 }
 
-/// The URI that is read, for a handler that asks for it.
+/// The URI that is read, as an argument of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri(pub String);
 
@@ -43,7 +43,7 @@ impl Extract for Uri {
     fn declare(_: &mut Needs) {}
 }
 
-/// A resource: what clients see of it, and its handler.
+/// The definition of a resource: what clients see of it, and its handler.
 #[derive(Clone)]
 pub struct ResourceDef {
     pub(super) resource: Resource,
@@ -54,7 +54,7 @@ pub struct ResourceDef {
     run: Arc<Run>,
 }
 
-/// A resource with a handler that reads it.
+/// Creates a resource with a handler that reads it.
 ///
 /// ```
 /// use bowline::server::{Server, resource};
@@ -71,7 +71,10 @@ where
     H::Output: IntoResource + Send,
 {
     let (resource, needs) = (Resource::new(uri, name), H::needs());
-    let needed = needs.schema.as_ref().and_then(|it| required_of(it).next());
+    let needed = needs
+        .schema
+        .as_ref()
+        .and_then(|schema| required_of(schema).next());
     let problem = needed.map(|needed| {
         let uri = &resource.uri;
         format!("resource {uri}: its handler needs {needed:?}, and a resource has no arguments")
@@ -91,16 +94,16 @@ where
     H: HandlerFn<A>,
     H::Output: IntoResource + Send,
 {
-    Arc::new(move |asked, context| {
+    Arc::new(move |input, context| {
         context.begin_rounds()?;
         let read = handler.run(&Input {
-            arguments: Arguments::Texts(asked.variables),
+            arguments: Arguments::Strings(input.variables),
             context,
-            uri: Some(asked.uri),
+            uri: Some(input.uri),
             checks: None,
         })?;
-        let (of, uri) = (context.clone(), asked.uri.to_owned());
-        let (mime_type, caching) = (asked.mime_type.map(str::to_owned), asked.caching);
+        let (of, uri) = (context.clone(), input.uri.to_owned());
+        let (mime_type, caching) = (input.mime_type.map(str::to_owned), input.caching);
         Ok(Box::pin(async move {
             let read = read.await;
             let result = read.into_resource_of(&of, &uri, mime_type.as_deref())?;
@@ -110,42 +113,42 @@ where
 }
 
 impl ResourceDef {
-    /// What it is, for the model.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.resource.description = Some(description.into());
         self
     }
 
-    /// Its name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.resource.title = Some(title.into());
         self
     }
 
-    /// Its media type, where the handler doesn't say.
+    /// Sets the media type, for contents without one.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.resource.mime_type = Some(mime_type.into());
         self
     }
 
-    /// How it may be used.
+    /// Sets annotations: the audience, the priority.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.resource.annotations = Some(annotations);
         self
     }
 
-    /// Icons to show.
+    /// Sets icons to show.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
         self.resource.icons = Some(icons.into());
         self
     }
 
-    /// Its size in bytes, so that a client can tell what reading it costs.
+    /// Sets the size in bytes, so that a client can estimate the cost of reading it.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
         self.resource.size = i64::try_from(bytes).ok();
@@ -160,21 +163,21 @@ impl ResourceDef {
         self
     }
 
-    /// Additional data for clients.
+    /// Sets the `_meta`.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.resource.meta = Some(meta);
         self
     }
 
-    pub(super) fn read(&self, uri: &str, context: &Context) -> Read {
-        let asked = Asked {
+    pub(super) fn read(&self, uri: &str, context: &Context) -> ReadFuture {
+        let input = ReadInput {
             uri,
             variables: &[],
             mime_type: self.resource.mime_type.as_deref(),
             caching: self.caching,
         };
-        started((self.run)(asked, context))
+        into_future((self.run)(input, context))
     }
 }
 
@@ -271,7 +274,7 @@ where
     }
 }
 
-/// What keeps a handler from being run with the variables of a template.
+/// Returns why a handler can't be run with the variables of a template.
 fn problem_of(
     template: &str,
     variables: &UriTemplate,
@@ -280,41 +283,46 @@ fn problem_of(
     let mut required = required_of(schema);
     let missing = required.find(|wanted| !variables.names().any(|name| name == *wanted));
     let missing = missing.map(|missing| {
-        format!("template {template}: its handler needs {missing:?}, which is no variable of it")
+        format!(
+            "template {template}: its handler needs {missing:?}, which is not one of its variables"
+        )
     });
-    missing.or_else(|| texts::problem(schema, format_args!("template {template}")))
+    missing
+        .or_else(|| string_arguments::schema_problem(schema, format_args!("template {template}")))
 }
 
-/// The members that a schema requires.
+/// Returns the properties that a schema requires.
 fn required_of(schema: &schemars::Schema) -> impl Iterator<Item = &str> {
-    let required = schema.get("required").and_then(|it| it.as_array());
+    let required = schema
+        .get("required")
+        .and_then(|required| required.as_array());
     let required = required.into_iter().flatten();
-    required.filter_map(|it| it.as_str())
+    required.filter_map(|name| name.as_str())
 }
 
 impl TemplateDef {
-    /// What they are, for the model.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.template.description = Some(description.into());
         self
     }
 
-    /// Their name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.template.title = Some(title.into());
         self
     }
 
-    /// Their media type, where the handler doesn't say.
+    /// Sets the media type, for contents without one.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.template.mime_type = Some(mime_type.into());
         self
     }
 
-    /// How they may be used.
+    /// Sets annotations: the audience, the priority.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.template.annotations = Some(annotations);
@@ -328,7 +336,7 @@ impl TemplateDef {
         self
     }
 
-    /// How long clients may keep what they contain, as [`ResourceDef::cache`].
+    /// Sets how long clients may cache the contents, as [`ResourceDef::cache`].
     #[must_use]
     pub fn cache(mut self, caching: Caching) -> Self {
         self.caching = caching;
@@ -342,28 +350,30 @@ impl TemplateDef {
         self
     }
 
-    /// Reads a resource, if its URI follows the template and its variables are what the handler
-    /// takes.
-    pub(super) fn read(&self, uri: &str, context: &Context) -> Option<Read> {
+    /// Reads a resource, if its URI matches the template and its variables can be parsed into the
+    /// handler's type.
+    pub(super) fn read(&self, uri: &str, context: &Context) -> Option<ReadFuture> {
         let variables = self.pattern.as_ref().ok()?.matches(uri)?;
-        let asked = Asked {
+        let input = ReadInput {
             uri,
             variables: &variables,
             mime_type: self.template.mime_type.as_deref(),
             caching: self.caching,
         };
-        match (self.run)(asked, context) {
-            Err(Rejection::Arguments(words)) => {
-                self.log_misfit(&words, context);
+        match (self.run)(input, context) {
+            Err(Rejection::Arguments(message)) => {
+                self.log_skipped_template(&message, context);
                 None
             }
-            run => Some(started(run)),
+            run => Some(into_future(run)),
         }
     }
 
-    fn log_misfit(&self, words: &str, context: &Context) {
-        // What comes after the name of the variable has in it what the client sent.
-        let variable = words.split_once(": ").map_or("", |(variable, _)| variable);
+    fn log_skipped_template(&self, message: &str, context: &Context) {
+        // The rest of the message quotes what the client sent.
+        let variable = message
+            .split_once(": ")
+            .map_or("", |(variable, _)| variable);
         tracing::debug!(
             template = %self.template.uri_template,
             variable,
@@ -381,13 +391,13 @@ impl fmt::Debug for TemplateDef {
     }
 }
 
-/// A handler that runs, or the reason why it doesn't.
-fn started(run: Result<Read, Rejection>) -> Read {
+/// Returns the running handler, or the error why it doesn't run.
+fn into_future(run: Result<ReadFuture, Rejection>) -> ReadFuture {
     let error = match run {
         Ok(read) => return read,
         Err(Rejection::Server(error)) => error,
-        Err(Rejection::Arguments(words)) => {
-            ErrorObject::invalid_params(format!("the URI is wrong: {words}"))
+        Err(Rejection::Arguments(message)) => {
+            ErrorObject::invalid_params(format!("invalid URI: {message}"))
         }
     };
     Box::pin(std::future::ready(Err(error)))

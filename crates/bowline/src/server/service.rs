@@ -1,4 +1,4 @@
-//! A request as a server has it, and who serves it.
+//! A request of a client, and the services that answer it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use bowline_types::subscriptions::ListenParams;
 use bowline_types::{ErrorObject, JsonObject, Method, RawJsonRef, Wire};
 
 use super::context::Context;
-use super::following::settle;
-use super::session::Core;
+use super::resource_subscriptions::apply_to_session;
+use super::session::SessionCore;
 use super::tasks::{declares_extension, missing_extension};
 use super::telemetry::result_not_encoded;
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// The method of a request.
+/// The method of a request or notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MethodName {
     Known(Method),
-    /// The protocol doesn't have it.
+    /// A method that the protocol doesn't define.
     Unknown(Arc<str>),
 }
 
@@ -48,108 +48,113 @@ pub struct ClientRequest {
 }
 
 impl ClientRequest {
-    /// The method, as the client has said it.
+    /// Returns the method, as the client has sent it.
     pub fn method(&self) -> &str {
         self.method.as_str()
     }
 
-    /// The same, unless the protocol doesn't have it: a [`Handler`](super::Handler) is asked
-    /// such methods too.
+    /// Returns the method, or `None` if the protocol doesn't define it: a
+    /// [`Handler`](super::Handler) gets such requests too.
     pub fn known_method(&self) -> Option<Method> {
         self.method.known()
     }
 
-    /// The parameters, as they came: `{}` where there are none.
+    /// Returns the parameters as they were sent: `{}` where there are none.
     pub fn params(&self) -> &str {
         self.params_json().as_str()
     }
 
-    /// The same, as the JSON that they are.
+    /// Returns the parameters as JSON.
     pub(super) fn params_json(&self) -> RawJsonRef<'_> {
         let params = self.params.as_ref();
         params.map_or(RawJsonRef::EMPTY_OBJECT, Payload::as_json)
     }
 
-    /// Gives it other parameters, before it is served. What its [context](Self::context)
-    /// says, such as its `_meta`, stays as it came.
+    /// Replaces the parameters, before the request is served. The [context](Self::context), with
+    /// the `_meta`, doesn't change.
     pub fn set_params(&mut self, params: impl Into<Payload>) {
         self.params = Some(params.into());
     }
 
-    /// Where it comes from, and what can be done for it. What a layer knows of it can be
-    /// [added](Context::insert_extension) there.
+    /// Returns the context of the request. A layer can [add](Context::insert_extension) values
+    /// there.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Reads the parameters.
+    /// Decodes the parameters.
     ///
     /// # Errors
     ///
-    /// When they are no `T`: an error that names the field, for the client.
+    /// When they are not a `T`: an error for the client, which names the field.
     pub fn decode<T: Wire>(&self) -> Result<T, ErrorObject> {
         T::from_json_ref(self.params_json())
             .map_err(|error| ErrorObject::invalid_params(error.under_key("params").to_string()))
     }
 
-    /// Says a result in the words of the client's revision.
+    /// Encodes a result in the client's protocol revision.
     ///
     /// # Errors
     ///
-    /// When they can't say it.
+    /// When the revision can't represent the result.
     pub fn reply<T: Wire>(&self, result: &T) -> RpcResult {
-        say(&self.context, result)
+        encode_result(&self.context, result)
     }
 }
 
-/// Says a result in the words of a client's revision.
-pub(super) fn say<T: Wire>(context: &Context, result: &T) -> RpcResult {
-    say_with(context, result, "")
+/// Encodes a result in the client's protocol revision.
+pub(super) fn encode_result<T: Wire>(context: &Context, result: &T) -> RpcResult {
+    encode_result_with(context, result, "")
 }
 
-/// Says a result in the words of a client's revision, with members that are encoded already.
-pub(super) fn say_with<T: Wire>(context: &Context, result: &T, members: &str) -> RpcResult {
+/// Encodes a result in the client's protocol revision, with members that are encoded already.
+pub(super) fn encode_result_with<T: Wire>(
+    context: &Context,
+    result: &T,
+    members: &str,
+) -> RpcResult {
     Payload::encode_with(result, context.revision(), members).map_err(|error| {
         result_not_encoded(Some(context), &error);
-        ErrorObject::internal_error("the result can't be said in this revision")
+        ErrorObject::internal_error("the result is not supported in this protocol revision")
     })
 }
 
-/// The answer to a method that a server doesn't have.
+/// Returns the error for a method that the server doesn't support.
 pub(super) fn method_not_found(method: &str) -> ErrorObject {
-    // It may be the client's own word, and as long as it likes.
+    // The client chose the name, which may be long.
     let shown: String = method.chars().take(64).collect();
-    ErrorObject::method_not_found(format!("{shown} is not offered here"))
+    ErrorObject::method_not_found(format!("method not supported: {shown}"))
 }
 
-/// The answer when there is no room now (MO-4).
-pub(super) fn busy(words: impl Into<String>) -> ErrorObject {
+/// Returns the error for a limit that is reached now (MO-4).
+pub(super) fn busy_error(message: impl Into<String>) -> ErrorObject {
     let reason: JsonObject = [("reason", "busy")].into_iter().collect();
-    ErrorObject::internal_error(words).data(reason)
+    ErrorObject::internal_error(message).data(reason)
 }
 
-/// Serves what is about the client's session, for a server that has nothing to say to it:
+/// Serves requests about the session itself, for a server without a handler for them. Returns
 /// `None` for other requests. It is done here, behind all layers, so that they see it (MO-2).
 pub(super) fn served_by_session(request: &ClientRequest) -> Option<RpcResult> {
-    let settled = match request.known_method()? {
-        Method::SetLevel | Method::Subscribe | Method::Unsubscribe => settle(request),
-        // The result is sent when it ends.
+    let applied = match request.known_method()? {
+        Method::SetLevel | Method::Subscribe | Method::Unsubscribe => apply_to_session(request),
+        // The result is sent when the subscription ends.
         Method::Listen => listen_params(request).and_then(|params| {
             let inner = request.context.inner();
             let capabilities = inner.session.server.capabilities();
-            let open = |core: &mut Core, _| core.listen(inner.key, params, &capabilities);
+            let open =
+                |core: &mut SessionCore, _| core.open_listen(inner.key, params, &capabilities);
             inner.session.with(open)
         }),
         _ => return None,
     };
-    Some(settled.map(|()| Payload::EMPTY))
+    Some(applied.map(|()| Payload::EMPTY))
 }
 
-/// What `subscriptions/listen` asks for.
+/// Decodes the parameters of `subscriptions/listen`.
 ///
 /// # Errors
 ///
-/// When it can't be read, or is about tasks and the client doesn't say that it takes any (TX-15).
+/// When they can't be decoded, or name tasks and the client doesn't declare the extension (TX-15).
 pub(super) fn listen_params(request: &ClientRequest) -> Result<ListenParams, ErrorObject> {
     let params: ListenParams = request.decode()?;
     let tasks = params.notifications.task_ids.as_ref();
@@ -159,17 +164,17 @@ pub(super) fn listen_params(request: &ClientRequest) -> Result<ListenParams, Err
     Ok(params)
 }
 
-/// Somebody who serves requests.
+/// Serves requests: the registered features, a handler, or a layer.
 pub(super) trait Serve: Send + Sync + 'static {
     fn serve(&self, request: ClientRequest) -> BoxFuture<'static, RpcResult>;
 
-    /// A client has notified us.
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    /// Handles a notification of the client.
+    fn handle_notification(&self, method: &str, params: Option<&Payload>) {
         let _ = (method, params);
     }
 }
 
-/// Whoever serves requests, behind a pointer. Cloning it is cheap.
+/// A service behind a pointer. Cloning it is cheap.
 #[derive(Clone)]
 pub(super) struct Service(pub(super) Arc<dyn Serve>);
 

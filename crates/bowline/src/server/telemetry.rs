@@ -23,7 +23,8 @@ use crate::logged::shortened;
 /// is without it; and no parent, since what has begun it may be over before it.
 pub(super) fn session_span(server: &str) -> Span {
     static SESSIONS: AtomicU64 = AtomicU64::new(1);
-    // Also where nobody looks: sessions that are seen later have numbers of their own.
+    // Counted also without a subscriber: sessions that are observed later have numbers of their
+    // own.
     let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
     error_span!(
         target: "bowline::server", parent: None, "server",
@@ -157,7 +158,7 @@ pub(super) fn handler_panicked(context: &Context, panic: &str) {
     about_handler!(error, Some(context), [panic,], "handler panicked");
 }
 
-/// A handler has kept its thread for too long.
+/// Reports a handler that has blocked its thread for too long.
 pub(super) fn handler_blocked(context: &Context, blocked: Duration) {
     let (context, blocked_ms) = (Some(context), millis(blocked));
     about_handler!(
@@ -168,7 +169,7 @@ pub(super) fn handler_blocked(context: &Context, blocked: Duration) {
     );
 }
 
-/// A handler has kept its thread for too long, and still does.
+/// Reports a handler that is blocking its thread.
 pub(super) fn handler_is_blocking(context: &Context, blocked: Duration) {
     let (context, blocked_ms) = (Some(context), millis(blocked));
     about_handler!(

@@ -1,4 +1,5 @@
-//! URI templates (RFC 6570), read backwards: which variables a URI has.
+//! Matching of URIs against URI templates (RFC 6570), which yields the variables. `expression`
+//! parses what is between braces, `sequence` matches literals and variables.
 //!
 //! Matching takes time linear in the URI, whatever the template and the URI are. A template
 //! in which two variables stand side by side, so that any split would be a guess, is refused
@@ -9,10 +10,10 @@ mod sequence;
 
 use sequence::{Sequence, Variable};
 
-/// A template that can be matched.
+/// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UriTemplate {
-    /// What comes before the query: all of it where there is none.
+    /// The part before the query: all of it where there is none.
     head: Sequence,
     query: Option<Query>,
 }
@@ -32,7 +33,7 @@ struct Query {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Member {
     name: String,
-    /// Characters that it has at most.
+    /// The most characters that it has.
     most: Option<usize>,
 }
 
@@ -48,7 +49,7 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -72,7 +73,7 @@ impl UriTemplate {
                 break;
             };
             let parsed = expression::parse(inside);
-            let parsed = parsed.map_err(|words| format!("{text:?}: {{{inside}}} {words}"))?;
+            let parsed = parsed.map_err(|message| format!("{text:?}: {{{inside}}} {message}"))?;
             parts.extend(parsed);
             rest = behind;
         }
@@ -87,10 +88,12 @@ impl UriTemplate {
                 (Part::Literal(literal), None) => head.literal(&literal),
                 (Part::Literal(literal), Some(query)) => query.tail.literal(&literal),
                 (Part::Variable(variable), sequence) => {
-                    let sequence = sequence.as_mut().map_or(&mut head, |it| &mut it.tail);
+                    let sequence = sequence.as_mut().map_or(&mut head, |query| &mut query.tail);
                     sequence.variable(variable).map_err(|variable| {
                         let name = variable.name;
-                        format!("{text:?}: nothing tells where {{{name}}} begins")
+                        format!(
+                            "{text:?}: ambiguous start of {{{name}}}: a literal must precede it"
+                        )
                     })?;
                 }
                 (Part::Query { first, members }, None) => {
@@ -115,12 +118,12 @@ impl UriTemplate {
         let mut names: Vec<&str> = template.names().collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(format!("{text:?}: {{{}}} comes twice", pair[0])),
+            Some(pair) => Err(format!("{text:?}: variable {{{}}} occurs twice", pair[0])),
             None => Ok(template),
         }
     }
 
-    /// The names of the variables.
+    /// Returns the names of the variables.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let of_query = self.query.iter().flat_map(|query| {
             let names = query.members.iter().map(|member| member.name.as_str());
@@ -129,14 +132,15 @@ impl UriTemplate {
         self.head.names().chain(of_query)
     }
 
-    /// The variables of a URI that follows the template.
+    /// Returns the variables of a URI that matches the template.
     pub(super) fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
         let Some(query) = &self.query else {
             return self.head.matches(uri);
         };
-        let end = match query.tail.is_empty() {
-            true => uri.len(),
-            false => uri.find('#')?,
+        let end = if query.tail.is_empty() {
+            uri.len()
+        } else {
+            uri.find('#')?
         };
         let (rest, fragment) = uri.split_at(end);
         let mut firsts = rest.match_indices(query.first);
@@ -150,7 +154,7 @@ impl UriTemplate {
 }
 
 impl Query {
-    /// The wanted members of a query. What else is in it makes it another URI.
+    /// Returns the known members of a query. An unknown one makes it another URI.
     fn matches(&self, query: &str) -> Option<Vec<(String, String)>> {
         let mut found: Vec<(String, String)> = Vec::new();
         if query.is_empty() {
@@ -175,7 +179,7 @@ impl Query {
     }
 }
 
-/// A value without its percent signs. `None` when they encode no text.
+/// Percent-decodes a value. `None` when it is not UTF-8.
 fn decoded(value: &str) -> Option<String> {
     if !value.contains('%') {
         return Some(value.to_owned());

@@ -1,4 +1,4 @@
-//! Tools.
+//! Tools: their definition, and calling their handlers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,25 +22,26 @@ use tokio::time::sleep;
 use tower_layer::Layer;
 use tower_service::Service as TowerService;
 
-use super::checks::Checks;
+use super::blocking_threads::Job;
+use super::client_questions::HandlerRunner;
 use super::context::Context;
 use super::extract::{
     Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
 };
-use super::input::Runner;
 use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
-use super::session::GRACE;
+use super::session::CANCEL_GRACE;
 use super::tasks::TaskRule;
-use super::threads::Job;
 use super::tool_name;
+use super::validation::ToolValidators;
 use crate::panics::{Panicked, caught};
 use crate::transport::BoxFuture;
 
-pub(super) type Called = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
-pub(super) type Run = dyn Fn(&str, &Context, &Checks) -> Result<Called, Rejection> + Send + Sync;
+pub(super) type ToolFuture = BoxFuture<'static, Result<CallToolResult, ErrorObject>>;
+pub(super) type RunTool =
+    dyn Fn(&str, &Context, &ToolValidators) -> Result<ToolFuture, Rejection> + Send + Sync;
 
-/// A tool: what clients see of it, and its handler.
+/// The definition of a tool: what clients see of it, and its handler.
 ///
 /// ```
 /// use bowline::server::{Server, tool};
@@ -65,14 +66,14 @@ pub struct ToolDef {
     pub(super) tool: Tool,
     pub(super) needs: Arc<Needs>,
     pub(super) problem: Option<String>,
-    /// How calls of it become tasks, where they do.
+    /// How calls become tasks, where the tool supports it.
     pub(super) tasks: Option<TaskRule>,
-    checks: Checks,
-    run: Arc<Run>,
+    checks: ToolValidators,
+    run: Arc<RunTool>,
     is_blocking: bool,
 }
 
-/// A tool with a handler: see [`ToolDef`].
+/// Creates a tool with a handler: see [`ToolDef`].
 ///
 /// A name has 1 to 128 characters. The protocol recommends A-Z, a-z, 0-9, `_`, `-` and `.`; other
 /// characters, and more than 64 of them, are logged as a warning, since not every client and
@@ -87,13 +88,13 @@ where
 {
     let name = name.into();
     let mut needs = H::needs();
-    let checks = Checks::of(needs.schema.as_ref());
+    let checks = ToolValidators::for_arguments(needs.schema.as_ref());
     let (schema, problem) = input_schema(&name, &mut needs);
     let mut tool = Tool::new(name, schema);
     tool.output_schema = <H::Output as IntoToolResult>::output_schema()
         .and_then(schema_text)
         .map(OutputSchema::from);
-    let run = move |arguments: &str, context: &Context, checks: &Checks| {
+    let run = move |arguments: &str, context: &Context, checks: &ToolValidators| {
         context.begin_rounds()?;
         let called = handler.run(&Input {
             arguments: Arguments::Json(arguments),
@@ -102,7 +103,7 @@ where
             checks: Some(checks),
         })?;
         let of = context.clone();
-        let called: Called = Box::pin(async move { called.await.into_tool_result_of(&of) });
+        let called: ToolFuture = Box::pin(async move { called.await.into_tool_result_of(&of) });
         Ok(called)
     };
     ToolDef {
@@ -118,8 +119,8 @@ where
 
 fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) {
     if needs.arguments > 1 {
-        let words = format!("tool {name}: its handler asks for arguments twice");
-        return (InputSchema::empty(), Some(words));
+        let message = format!("tool {name}: its handler asks for arguments twice");
+        return (InputSchema::empty(), Some(message));
     }
     let Some(schema) = needs.schema.take() else {
         return (InputSchema::no_arguments(), None);
@@ -128,96 +129,96 @@ fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) 
     match InputSchema::try_from(schema) {
         Ok(schema) => (schema, None),
         Err(_) => {
-            let words = format!(
-                "tool {name}: its arguments are no object: make them the fields of a struct"
+            let message = format!(
+                "tool {name}: its arguments are not an object: make them the fields of a struct"
             );
-            (InputSchema::empty(), Some(words))
+            (InputSchema::empty(), Some(message))
         }
     }
 }
 
 impl ToolDef {
-    /// What it does, for the model.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.tool.description = Some(description.into());
         self
     }
 
-    /// Its name for people.
+    /// Sets the name that is shown to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.tool.title = Some(title.into());
         self
     }
 
-    /// Hints on what calling it does.
+    /// Sets hints about the effects of a call.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.tool.annotations = Some(annotations);
         self
     }
 
-    /// Icons to show.
+    /// Sets icons to show.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
         self.tool.icons = Some(icons.into());
         self
     }
 
-    /// Additional data for clients.
+    /// Sets the `_meta` of the tool.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.tool.meta = Some(meta);
         self
     }
 
-    /// The schema of its arguments, in place of the one of its handler's type. With the feature
-    /// `validate` they are checked against it before the handler runs; a schema that can't be
-    /// checked is an error of [`Server::build`](super::Server::build) and of
+    /// Sets the schema of the arguments, in place of the one of its handler's type. With the
+    /// feature `validate` arguments are checked against it before the handler runs; a schema that
+    /// can't be compiled is an error of [`Server::build`](super::Server::build) and of
     /// [`ServerFeatures::add_tool`](super::ServerFeatures::add_tool).
     #[must_use]
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
         self.tool.input_schema = schema;
-        self.checks.arguments_by_schema();
+        self.checks.require_arguments_check();
         self.problem = None;
         self
     }
 
-    /// The schema of its structured content. With the feature `validate` results are checked
-    /// against it: one that doesn't fit, or has no structured content, goes to the log, and the
-    /// client gets an error.
+    /// Sets the schema of the structured content. With the feature `validate` results are checked
+    /// against it: one that doesn't match, or has no structured content, is logged, and the client
+    /// gets an error.
     #[must_use]
     pub fn output_schema(mut self, schema: OutputSchema) -> Self {
         self.tool.output_schema = Some(schema);
-        self.checks.result_by_schema();
+        self.checks.require_result_check();
         self
     }
 
-    /// Runs its handler on a thread where it may block: for what computes for long or waits
+    /// Runs the handler on a thread where it may block: for one that computes for long or waits
     /// without `await`.
     ///
-    /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has one, a
-    /// handler that blocks holds up everything: make it `blocking`, give what blocks to
-    /// [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There another
-    /// worker takes over its connection after some milliseconds, and begins other calls after 100 ms:
-    /// they go on as long as there is a worker that no handler blocks. A handler that blocks for longer than
-    /// 100 ms is logged as a warning with the name of its tool, and on a multi-thread runtime also
-    /// while it blocks, after a second.
+    /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has
+    /// one, a handler that blocks holds up everything: make it `blocking`, run the blocking part
+    /// with [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There
+    /// another worker takes over its connection after some milliseconds, and starts other calls
+    /// after 100 ms: they run as long as there is a worker that no handler blocks. A handler that
+    /// blocks for longer than 100 ms is logged as a warning with the name of its tool, and on a
+    /// multi-thread runtime also while it blocks, after a second.
     ///
-    /// A handler on a thread can't be stopped from outside; it should look at
-    /// [`Context::is_cancelled`] now and then. It keeps its place among the requests that
-    /// may be handled until it returns, but neither the server nor the process waits for it
-    /// to end. There are 512 such threads at most, and a client has
-    /// [some of them](super::Server::max_blocking); what comes then waits for one.
+    /// A handler on a thread can't be stopped from outside; it should check
+    /// [`Context::is_cancelled`] now and then. It counts as a running request until it returns, but
+    /// neither the server nor the process waits for it to end. There are at most 512 such threads
+    /// in a process, and one client has [a share of them](super::Server::max_blocking); further
+    /// calls wait.
     #[must_use]
     pub fn blocking(mut self) -> Self {
         self.is_blocking = true;
         self
     }
 
-    /// Lets calls of it become tasks, which go on after they are answered: for what takes
-    /// minutes or hours. The handler is written as any other.
+    /// Sets whether calls can become tasks, which go on after they are answered: for work that
+    /// takes minutes or hours. The handler is written as any other.
     ///
     /// In 2025-11-25 the client asks for a task: with [`Optional`](TaskSupport::Optional) it may,
     /// with [`Required`](TaskSupport::Required) it must. With the extension of 2026-07-28
@@ -251,8 +252,8 @@ impl ToolDef {
         self
     }
 
-    /// With the extension of 2026-07-28, makes a task of each call that takes longer than this,
-    /// for clients that declare the extension. In 2025-11-25 the client may ask for one, as with
+    /// With the extension of 2026-07-28, makes a task of each call that takes longer than this, for
+    /// clients that declare the extension. In 2025-11-25 the client may ask for one, as with
     /// [`TaskSupport::Optional`].
     #[must_use]
     pub fn as_task_after(mut self, after: Duration) -> Self {
@@ -265,9 +266,8 @@ impl ToolDef {
         self
     }
 
-    /// Puts a tower layer around the tool: it sees every call of it. The last one that is
-    /// added is the outermost. Its errors are those of
-    /// [`Server::layer`](super::Server::layer).
+    /// Adds a tower layer around the tool: it sees every call. The layer that is added last is the
+    /// outermost. Its errors are treated as those of [`Server::layer`](super::Server::layer).
     #[must_use]
     pub fn layer<L>(mut self, layer: L) -> Self
     where
@@ -281,9 +281,9 @@ impl ToolDef {
         self
     }
 
-    /// Makes it ready to be called. What is wrong with it is its problem.
+    /// Compiles its schemas and checks its name. Sets `problem` if it can't be served.
     pub(super) fn prepare(&mut self) {
-        let of_schemas = self.checks.settle(&self.tool);
+        let of_schemas = self.checks.compile(&self.tool);
         let of_name = tool_name::problem(&self.tool.name);
         self.problem = of_name.or(self.problem.take()).or(of_schemas);
         if self.problem.is_none()
@@ -297,27 +297,27 @@ impl ToolDef {
         }
     }
 
-    /// Calls it.
-    pub(super) fn call(&self, arguments: &str, context: &Context) -> Called {
+    /// Calls the tool.
+    pub(super) fn call(&self, arguments: &str, context: &Context) -> ToolFuture {
         let called = if self.is_blocking {
             self.call_blocking(arguments.to_owned(), context)
         } else {
             (self.run)(arguments, context, &self.checks).unwrap_or_else(|rejection| {
-                let rejected = rejected(rejection, context.revision());
+                let rejected = rejection_result(rejection, context.revision());
                 Box::pin(std::future::ready(rejected))
             })
         };
-        self.checks.checked(called, context)
+        self.checks.check_result(called, context)
     }
 
-    fn call_blocking(&self, arguments: String, context: &Context) -> Called {
+    fn call_blocking(&self, arguments: String, context: &Context) -> ToolFuture {
         let (run, checks) = (Arc::clone(&self.run), self.checks.clone());
         let runtime = Handle::current();
         let place = context.hold();
         let (sender, called) = oneshot::channel();
         let of_job = context.clone();
         let job = Job::submit(context, move || {
-            // Nobody may be there to hear it.
+            // The receiver is dropped when the result is not wanted any more.
             let _ = sender.send(block_on(&runtime, (&*run, &checks), &arguments, &of_job));
             drop(place);
         });
@@ -325,20 +325,22 @@ impl ToolDef {
             let _submitted = job;
             match called.await {
                 Ok(Ok(Some(called))) => called,
-                // Whoever serves the request drops this.
+                // The runner of the request drops this future.
                 Ok(Ok(None)) => pending().await,
-                // Whoever serves the request contains it.
-                Ok(Err(Panicked(words))) => std::panic::resume_unwind(Box::new(words)),
-                Err(_) => Err(ErrorObject::internal_error("there is no thread for it")),
+                // The runner of the request catches the panic.
+                Ok(Err(Panicked(message))) => std::panic::resume_unwind(Box::new(message)),
+                Err(_) => Err(ErrorObject::internal_error(
+                    "no thread available for a blocking handler",
+                )),
             }
         })
     }
 }
 
-/// Runs a handler on this thread. `None` when nobody wants the answer.
+/// Runs a handler on this thread. `None` when the request was cancelled.
 fn block_on(
     runtime: &Handle,
-    (run, checks): (&Run, &Checks),
+    (run, checks): (&RunTool, &ToolValidators),
     arguments: &str,
     context: &Context,
 ) -> Result<Option<Result<CallToolResult, ErrorObject>>, Panicked> {
@@ -347,25 +349,25 @@ fn block_on(
     }
     let _within = runtime.enter();
     caught(|| match run(arguments, context, checks) {
-        Ok(called) => runtime.block_on(while_wanted(called, context)),
-        Err(rejection) => Some(rejected(rejection, context.revision())),
+        Ok(called) => runtime.block_on(run_until_cancelled(called, context)),
+        Err(rejection) => Some(rejection_result(rejection, context.revision())),
     })
 }
 
-/// Runs a handler, and gives it up where it waits for what doesn't come: the answer to a
-/// question with which the request ends, or anything when nobody wants the answer. It would
-/// keep its thread for ever.
-async fn while_wanted(
-    mut called: Called,
+/// Runs a handler, and gives it up where it waits in vain: for the answer to a question with which
+/// the request ends, or for anything after the request was cancelled. Otherwise it would keep its
+/// thread for ever.
+async fn run_until_cancelled(
+    mut called: ToolFuture,
     context: &Context,
 ) -> Option<Result<CallToolResult, ErrorObject>> {
     let mut given_up = pin!(async {
         context.cancelled().await;
-        sleep(GRACE).await;
+        sleep(CANCEL_GRACE).await;
     });
     poll_fn(|cx| match called.as_mut().poll(cx) {
         Poll::Ready(called) => Poll::Ready(Some(called)),
-        Poll::Pending if context.has_asked(Runner::Thread, cx) => Poll::Ready(None),
+        Poll::Pending if context.has_asked(HandlerRunner::Thread, cx) => Poll::Ready(None),
         Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
     })
     .await
@@ -379,37 +381,38 @@ impl fmt::Debug for ToolDef {
     }
 }
 
-/// Arguments that are wrong are for the model to mend since 2025-11-25 (TL-12), and errors
-/// of the protocol before.
-pub(super) fn rejected(
+/// Returns the result for invalid arguments: since 2025-11-25 a tool error, so that the model can
+/// correct them (TL-12), and before that a protocol error.
+pub(super) fn rejection_result(
     rejection: Rejection,
     revision: Revision,
 ) -> Result<CallToolResult, ErrorObject> {
     match rejection {
         Rejection::Server(error) => Err(error),
-        Rejection::Arguments(words) => {
-            let words = format!("the arguments are wrong: {words}");
-            match revision >= Revision::V2025_11_25 {
-                true => Ok(CallToolResult::error(words)),
-                false => Err(ErrorObject::invalid_params(words)),
+        Rejection::Arguments(message) => {
+            let message = format!("invalid arguments: {message}");
+            if revision >= Revision::V2025_11_25 {
+                Ok(CallToolResult::error(message))
+            } else {
+                Err(ErrorObject::invalid_params(message))
             }
         }
     }
 }
 
-/// What a call says, from one pass over its parameters.
-pub(super) struct CallText<'p> {
+/// The parameters of a call, from one pass over the JSON.
+pub(super) struct CallParams<'p> {
     pub(super) name: Cow<'p, str>,
     pub(super) arguments: &'p str,
-    /// What it says of a task.
+    /// The member `task`.
     pub(super) task: Option<&'p str>,
 }
 
-impl<'p> CallText<'p> {
-    pub(super) fn read(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
+impl<'p> CallParams<'p> {
+    pub(super) fn parse(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
-        let invalid = |words: String| ErrorObject::invalid_params(words);
-        // None stands twice: the envelope pass has refused that.
+        let invalid = |message: String| ErrorObject::invalid_params(message);
+        // No member occurs twice: the envelope parser has refused that.
         for (key, value) in params.members().into_iter().flatten() {
             if key.is("name") {
                 let read = value.to_text();
@@ -423,7 +426,7 @@ impl<'p> CallText<'p> {
         }
         let name = name.ok_or_else(|| invalid("params.name is missing".to_owned()))?;
         if !arguments.starts_with('{') {
-            return Err(invalid("params.arguments is no object".to_owned()));
+            return Err(invalid("params.arguments is not an object".to_owned()));
         }
         Ok(Self {
             name,
@@ -433,9 +436,9 @@ impl<'p> CallText<'p> {
     }
 }
 
-/// The words for a tool that doesn't exist.
-pub(super) fn no_such_tool(name: &str) -> ErrorObject {
+/// Returns the error for a tool that doesn't exist.
+pub(super) fn unknown_tool(name: &str) -> ErrorObject {
     let name: String = name.chars().take(128).collect();
     let data: JsonObject = [("name", name.as_str())].into_iter().collect();
-    ErrorObject::invalid_params(format!("there is no tool {name:?}")).data(data)
+    ErrorObject::invalid_params(format!("no tool named {name:?}")).data(data)
 }

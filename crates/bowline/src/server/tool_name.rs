@@ -26,7 +26,9 @@ pub(super) fn problem(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some(format!("tool \"\": its name is empty (allowed: {ALLOWED})"));
     }
-    let (place, character) = find(name, |it| it.is_whitespace() || it.is_control())?;
+    let (place, character) = find(name, |character| {
+        character.is_whitespace() || character.is_control()
+    })?;
     Some(format!(
         "tool {name:?}: its name has {character:?} at character {place} (allowed: {ALLOWED})"
     ))
@@ -34,8 +36,9 @@ pub(super) fn problem(name: &str) -> Option<String> {
 
 /// Returns what some clients may not like about a name that is allowed.
 pub(super) fn caution(name: &str) -> Option<String> {
-    let is_usual = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.');
-    if let Some((place, character)) = find(name, |it| !is_usual(it)) {
+    let is_usual =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
+    if let Some((place, character)) = find(name, |character| !is_usual(character)) {
         return Some(format!(
             "tool {name:?}: its name has {character:?} at character {place}, which clients need \
              not accept (recommended: {ALLOWED})"

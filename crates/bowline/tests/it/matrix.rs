@@ -1,12 +1,12 @@
-//! Our client and our server against each other: every feature in every revision, and every
-//! message against the schema of its revision.
+//! Our client and our server against each other: every feature in every revision, and every message
+//! against the schema of its revision. `table` lists what is expected.
 
-mod asking;
 mod basics;
-mod changes;
-mod handles;
+mod change_notifications;
+mod client_questions;
+mod feature_handles;
+mod in_flight;
 mod resources;
-mod running;
 mod schema;
 mod server;
 mod table;

@@ -1,33 +1,33 @@
-//! Our client and our server against each other.
+//! The server, served to our client and to clients that write raw lines.
 
-mod adding;
-mod around;
-mod asking;
+mod accept;
 mod basics;
-mod blocking;
+mod blocking_handlers;
 mod caching;
-mod changes;
-#[cfg(feature = "validate")]
-mod checking;
-mod completing;
-mod ending;
-mod faults;
-mod following;
+mod change_notifications;
+mod client_questions;
+mod completion;
+mod feature_changes;
+mod function_layer;
+mod handler_faults;
 mod handlers;
 mod in_memory;
-mod lines;
-mod listening;
+mod input_rounds;
+mod line_client;
+mod listen_subscriptions;
 mod logs;
-mod metas;
-mod pages;
-mod parallel;
+mod memory_limits;
+mod meta;
+mod parallel_handlers;
 mod principals;
 mod proxy;
-mod raw;
+mod raw_client;
 mod readme;
-mod rounds;
+mod resource_subscriptions;
+mod shutdown;
 mod stalls;
-mod subscriptions;
 pub(crate) mod support;
 mod tasks;
-mod weight;
+mod url_elicitation;
+#[cfg(feature = "validate")]
+mod validation;

@@ -1,4 +1,4 @@
-//! What a resource may contain.
+//! Conversion of a handler's result into the contents of a resource.
 
 use bowline_types::resources::{
     BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
@@ -9,7 +9,7 @@ use crate::server::base64;
 use crate::server::context::Context;
 use crate::server::output::IntoToolError;
 
-/// Something that a resource may contain: text, bytes, contents of its own, or a `Result` of
+/// A type that the handler of a resource may return: a string, bytes, contents, or a `Result` of
 /// these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be what a resource contains",
@@ -18,18 +18,19 @@ use crate::server::output::IntoToolError;
             or a `Result` with a `ToolError`"
 )]
 pub trait IntoResource {
-    /// What the client gets. The type is that of the resource, where it has one.
+    /// Converts it into what the client gets, with the media type of the resource where the
+    /// contents have none.
     ///
     /// # Errors
     ///
-    /// When it can't be read.
+    /// When the resource can't be read.
     fn into_resource(
         self,
         uri: &str,
         mime_type: Option<&str>,
     ) -> Result<ReadResourceResult, ErrorObject>;
 
-    /// The same for a request, which the log names with what the client is not told.
+    /// Converts it for a request, which log events about hidden errors name.
     #[doc(hidden)]
     fn into_resource_of(
         self,
@@ -45,7 +46,7 @@ pub trait IntoResource {
     }
 }
 
-/// Parts that say of which type they are keep it.
+/// Contents with a media type of their own keep it.
 impl IntoResource for ReadResourceResult {
     fn into_resource(mut self, _: &str, mime_type: Option<&str>) -> Result<Self, ErrorObject> {
         for part in &mut self.contents {
@@ -118,7 +119,8 @@ impl IntoResource for Vec<u8> {
     }
 }
 
-/// Nothing: there is no such resource. For templates, which match more than there is.
+/// `None` means that there is no such resource: for templates, which match more URIs than there are
+/// resources.
 impl<T: IntoResource> IntoResource for Option<T> {
     fn into_resource(
         self,
@@ -127,7 +129,7 @@ impl<T: IntoResource> IntoResource for Option<T> {
     ) -> Result<ReadResourceResult, ErrorObject> {
         match self {
             Some(contents) => contents.into_resource(uri, mime_type),
-            // The code is that of the revision; whoever dispatches knows it.
+            // The error code depends on the revision, which the dispatcher knows.
             None => Err(ErrorObject::new(NOT_FOUND, "")),
         }
     }
@@ -169,8 +171,12 @@ impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
 /// Stands for "not found" until the revision is known.
 const NOT_FOUND: i64 = i64::MIN;
 
-/// Puts the revision's code in place.
-pub(in super::super) fn settle(error: ErrorObject, uri: &str, revision: Revision) -> ErrorObject {
+/// Replaces it with the error of the revision.
+pub(in super::super) fn resolve_not_found(
+    error: ErrorObject,
+    uri: &str,
+    revision: Revision,
+) -> ErrorObject {
     match error.code {
         // RS-4.
         NOT_FOUND => ErrorObject::resource_not_found(uri, revision),

@@ -1,4 +1,4 @@
-//! Where the driver of a session is between the tasks that run it.
+//! The place of a session's driver between the tasks that run it.
 //!
 //! The task that serves the connection runs it. While that task polls a handler in place, the
 //! driver is in its slot, and on a multi-thread runtime a replacement may take it over when the
@@ -14,53 +14,53 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use bowline_proto::{CloseReason, RequestKey};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::dispatch_inbound::InvocationOutcome;
 use super::driver::Driver;
-use super::handling::Handling;
-use super::telling::Ran;
-use super::wakeup::{Next, Wakeup};
-use super::{Shared, block_monitor};
+use super::handler_run::HandlerRun;
+use super::wakeup::{NextStep, Wakeup};
+use super::{SessionShared, block_monitor};
 use crate::logged::entered;
 use crate::panics::caught;
 use crate::server::block_monitor::{BlockedPoll, Polled, Watch};
 
-/// Serves one client. Ready with the reason when the session is over. Dropping it ends the session,
-/// whichever task runs the driver.
-pub(in super::super) struct Serving {
+/// Serves one client. Completes with the reason when the session is over. Dropping it ends the
+/// session, whichever task runs the driver.
+pub(in super::super) struct ServeSession {
     slot: Arc<DriverSlot>,
 }
 
-/// The driver of a session, and the task that runs it.
+/// The driver of a session, and the number of the task that runs it.
 struct DriverSlot {
-    shared: Arc<Shared>,
+    shared: Arc<SessionShared>,
     state: Mutex<State>,
 }
 
 struct State {
     /// `None` when the session is over.
     driver: Option<Driver>,
-    /// The number of the task that runs it: none for the one that serves, and each replacement
-    /// has one more.
+    /// The number of the task that runs the driver: 0 for the serving task, and one more for each
+    /// replacement.
     task: u64,
     reason: Option<CloseReason>,
-    /// The task that serves, when it was replaced.
-    serving: Option<Waker>,
+    /// Wakes the serving task, when it was replaced.
+    serve_waker: Option<Waker>,
 }
 
-/// How to replace the task that runs the driver.
+/// What is needed to replace the task that runs the driver.
 #[derive(Debug)]
-pub(super) struct Replacing {
+pub(super) struct ReplacementContext {
     runtime: Handle,
     slot: Weak<DriverSlot>,
 }
 
-/// What became of a task that runs the driver.
-enum Driven {
+/// The result of polling the driver.
+enum DriverPoll {
     Pending,
     /// The session is over, or another task runs the driver.
-    Over,
+    Done,
 }
 
-impl Serving {
+impl ServeSession {
     pub(super) fn new(driver: Driver) -> Self {
         let shared = Arc::clone(&driver.shared);
         let slot = Arc::new(DriverSlot {
@@ -69,39 +69,41 @@ impl Serving {
                 driver: Some(driver),
                 task: 0,
                 reason: None,
-                serving: None,
+                serve_waker: None,
             }),
         });
         let runtime = Handle::current();
         let has_workers = runtime.runtime_flavor() != RuntimeFlavor::CurrentThread;
         if has_workers && block_monitor::start() {
             let slot = Arc::downgrade(&slot);
-            // It is set once: a session is served once.
-            let _ = shared.replacing.set(Replacing { runtime, slot });
+            // It can't be set yet: a session is served once.
+            let _ = shared
+                .replacement_context
+                .set(ReplacementContext { runtime, slot });
         }
         Self { slot }
     }
 }
 
-impl Future for Serving {
+impl Future for ServeSession {
     type Output = CloseReason;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        if let Driven::Pending = self.slot.run(0, cx) {
+        if let DriverPoll::Pending = self.slot.run(0, cx) {
             return Poll::Pending;
         }
         let mut state = self.slot.lock();
         match state.reason.clone() {
             Some(reason) => Poll::Ready(reason),
             None => {
-                state.serving = Some(cx.waker().clone());
+                state.serve_waker = Some(cx.waker().clone());
                 Poll::Pending
             }
         }
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServeSession {
     fn drop(&mut self) {
         self.slot.end(CloseReason::Local);
     }
@@ -112,71 +114,71 @@ impl DriverSlot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the driver, as the task of this number.
-    fn run(&self, task: u64, cx: &mut TaskContext<'_>) -> Driven {
+    /// Runs the driver as the task of this number. A panic ends the session.
+    fn run(&self, task: u64, cx: &mut TaskContext<'_>) -> DriverPoll {
         let _entered = entered(&self.shared.span);
-        match caught(|| self.work(task, cx)) {
+        match caught(|| self.drive(task, cx)) {
             Ok(driven) => driven,
             Err(panicked) => {
                 tracing::error!(panic = panicked.0, "session driver panicked");
                 self.end(CloseReason::Local);
-                Driven::Over
+                DriverPoll::Done
             }
         }
     }
 
-    fn work(&self, task: u64, cx: &mut TaskContext<'_>) -> Driven {
+    fn drive(&self, task: u64, cx: &mut TaskContext<'_>) -> DriverPoll {
         let mut wakeup = Wakeup::default();
         let mut state = self.lock();
         loop {
             if state.task != task {
-                return Driven::Over;
+                return DriverPoll::Done;
             }
             let Some(driver) = &mut state.driver else {
-                return Driven::Over;
+                return DriverPoll::Done;
             };
-            let (inbound, now) = match driver.work(&mut wakeup, cx) {
-                Next::Run(inbound, now) => (inbound, now),
-                Next::Wait => return Driven::Pending,
-                Next::Close(reason) => {
+            let (invocation, now) = match driver.run_passes(&mut wakeup, cx) {
+                NextStep::Run(invocation, now) => (invocation, now),
+                NextStep::Wait => return DriverPoll::Pending,
+                NextStep::Close(reason) => {
                     drop(state);
                     self.end(reason);
-                    return Driven::Over;
+                    return DriverPoll::Done;
                 }
             };
             drop(state);
-            let key = inbound.key();
-            state = match inbound.run(&self.shared, now, cx) {
-                Ran::Answered { at, has_room } => {
+            let key = invocation.key();
+            state = match invocation.run(&self.shared, now, cx) {
+                InvocationOutcome::Answered { at, has_room } => {
                     let mut state = self.lock();
-                    // A task that has replaced this one may know better.
+                    // A task that has replaced this one may have newer values.
                     if state.task == task
                         && let Some(driver) = &mut state.driver
                     {
-                        driver.answered(at, has_room);
+                        driver.on_answered(at, has_room);
                     }
                     state
                 }
-                Ran::Waits(handling) => {
-                    self.spawn(handling);
+                InvocationOutcome::Pending(run) => {
+                    self.spawn_handler(run);
                     wakeup.has_woken = true;
                     self.lock()
                 }
-                Ran::CalledBack => self.called_back(task),
+                InvocationOutcome::CallbackReturned => self.on_callback_returned(task),
             };
             if state.task != task {
                 drop(state);
-                self.returned(key);
-                return Driven::Over;
+                self.on_handler_returned(key);
+                return DriverPoll::Done;
             }
         }
     }
 
-    /// A task that was replaced has run its handler: those that wait for it may begin.
-    fn returned(&self, key: Option<RequestKey>) {
+    /// Notes that a replaced task has run its handler: handlers that wait for it may start.
+    fn on_handler_returned(&self, key: Option<RequestKey>) {
         let mut state = self.lock();
         let has_blocked = match (&mut state.driver, key) {
-            (Some(driver), Some(key)) => driver.returned(key),
+            (Some(driver), Some(key)) => driver.on_handler_returned(key),
             _ => false,
         };
         drop(state);
@@ -185,20 +187,21 @@ impl DriverSlot {
         }
     }
 
-    /// Lets a handler go on in a task of its own.
-    fn spawn(&self, handling: Handling) {
+    /// Lets a handler continue in a task of its own.
+    fn spawn_handler(&self, run: HandlerRun) {
         match &mut self.lock().driver {
-            Some(driver) => driver.waits(handling.context()),
-            None => handling.context().cancel(),
+            Some(driver) => driver.on_pending(run.context()),
+            None => run.context().cancel(),
         }
-        tokio::spawn(handling);
+        tokio::spawn(run);
     }
 
-    /// A callback that the task of this number has run has returned: what came after it may go on.
-    fn called_back(&self, task: u64) -> MutexGuard<'_, State> {
+    /// Notes that a callback which the task of this number has run has returned: messages that
+    /// arrived after it may be dispatched.
+    fn on_callback_returned(&self, task: u64) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         if let Some(driver) = &mut state.driver {
-            driver.called_back();
+            driver.on_callback_returned();
         }
         if state.task != task {
             self.shared.with_core(|_| ());
@@ -224,7 +227,7 @@ impl DriverSlot {
             return None;
         }
         let in_place = match &poll.polled {
-            Polled::InPlace(context) => Some((context, core.enter_running(context))),
+            Polled::InPlace(context) => Some((context, core.track_running(context))),
             // A driver that sleeps is not held up.
             Polled::OwnTask(_) if core.driver.is_some() => return None,
             Polled::OwnTask(_) | Polled::Callback(..) => None,
@@ -232,8 +235,8 @@ impl DriverSlot {
         let replaced = core.driver.take();
         drop(core);
         if let Some((context, is_open)) = in_place {
-            driver.catch_up(context, is_open);
-            driver.blocks(context.inner().key);
+            driver.deliver_missed_end(context, is_open);
+            driver.on_handler_blocked(context.inner().key);
         }
         state.task += 1;
         let task = state.task;
@@ -251,11 +254,11 @@ impl DriverSlot {
             return;
         };
         state.reason = Some(reason);
-        let serving = state.serving.take();
+        let serve_waker = state.serve_waker.take();
         drop(state);
         drop(driver);
-        if let Some(serving) = serving {
-            serving.wake();
+        if let Some(serve_waker) = serve_waker {
+            serve_waker.wake();
         }
     }
 }
@@ -266,16 +269,18 @@ impl std::fmt::Debug for DriverSlot {
     }
 }
 
-impl Shared {
+impl SessionShared {
     /// Watches a poll of this session, on a runtime where another worker can take over.
     pub(in super::super) fn watch(&self, polled: impl FnOnce() -> Polled) -> Option<Watch> {
-        self.replacing.get().map(|_| Watch::begin(polled()))
+        self.replacement_context
+            .get()
+            .map(|_| Watch::begin(polled()))
     }
 
-    /// A poll blocks. Has a worker that it doesn't hold up go on in place of its driver. Where the
-    /// session is over, a worker is only woken: others may need one that waits for I/O.
+    /// Has another worker run the driver in place of a poll that blocks. Where the session is over,
+    /// a worker is only woken: others may need one that waits for I/O.
     pub(in super::super) fn replace_driver(&self, poll: BlockedPoll) {
-        let Some(Replacing { runtime, slot }) = self.replacing.get() else {
+        let Some(ReplacementContext { runtime, slot }) = self.replacement_context.get() else {
             return;
         };
         let replacement = slot.upgrade().map(|slot| Replacement {
@@ -294,7 +299,7 @@ impl Shared {
 /// A task that runs the driver in place of another one.
 struct Replacement {
     slot: Arc<DriverSlot>,
-    /// Why it is there, until it has begun.
+    /// The poll that blocks, until the driver was taken over.
     poll: Option<BlockedPoll>,
     task: u64,
 }
@@ -311,14 +316,14 @@ impl Future for Replacement {
             self.poll = None;
         }
         match self.slot.run(self.task, cx) {
-            Driven::Pending => Poll::Pending,
-            Driven::Over => Poll::Ready(()),
+            DriverPoll::Pending => Poll::Pending,
+            DriverPoll::Done => Poll::Ready(()),
         }
     }
 }
 
 impl Drop for Replacement {
-    /// The runtime ends: nothing else would run the driver.
+    /// Ends the session if the runtime ends: nothing else would run the driver.
     fn drop(&mut self) {
         if self.task != 0 && self.slot.lock().task == self.task {
             self.slot.end(CloseReason::Local);

@@ -1,82 +1,83 @@
-//! What a driver does when it is woken: passes of reading, running handlers and writing.
+//! One wake-up of a driver: passes of reading, running handlers and writing.
 
 use std::sync::Arc;
 use std::task::Context as TaskContext;
 
 use bowline_proto::{CloseReason, Instant};
 
+use super::dispatch_inbound::Invocation;
 use super::driver::Driver;
-use super::telling::Inbound;
 
-/// Passes in one wake-up.
-const PASSES: usize = 32;
+/// The most passes in one wake-up, so that one session doesn't hold a worker for long.
+const MAX_PASSES: usize = 32;
 
-/// What a driver needs from the task that runs it.
-pub(super) enum Next {
-    /// A handler is to be run, and it began at this time.
-    Run(Inbound, Instant),
-    /// There is nothing to do until it is woken.
+/// The next step of the task that runs the driver.
+pub(super) enum NextStep {
+    /// Run an invocation, which starts at this time.
+    Run(Invocation, Instant),
+    /// Wait until the driver is woken.
     Wait,
-    /// The session is over.
+    /// The session is over: end the task.
     Close(CloseReason),
 }
 
-/// One wake-up, as far as it has come.
+/// The progress of one wake-up.
 #[derive(Default)]
 pub(super) struct Wakeup {
     passes: usize,
-    /// A pass has begun, and what it has answered is not written.
+    /// A pass has begun, and its responses are not written yet.
     is_in_pass: bool,
     has_worked: bool,
-    /// Handlers have run since something was written last.
+    /// Handlers have run since the last write.
     has_run: bool,
     /// Tasks may have been woken on this thread, to run when this one returns.
     pub(super) has_woken: bool,
 }
 
 impl Driver {
-    /// Works until there is a handler to be run, which is done without the lock of the slot, or
-    /// nothing to do.
-    pub(super) fn work(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> Next {
+    /// Works until there is something to run, which is done without the lock of the slot, or until
+    /// there is nothing to do.
+    pub(super) fn run_passes(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> NextStep {
         if wakeup.passes == 0 && !wakeup.has_run {
-            self.look_for_room();
+            self.check_room();
         }
         loop {
-            if self.has_inbound() {
-                if wakeup.has_woken && self.shared.replacing.get().is_some() {
+            if self.has_invocation() {
+                if wakeup.has_woken && self.shared.replacement_context.get().is_some() {
                     // If the handler blocked, no other worker could take the task that was woken
                     // last on this thread.
                     cx.waker().wake_by_ref();
-                    return Next::Wait;
+                    return NextStep::Wait;
                 }
                 wakeup.has_run = true;
-                if let Some(inbound) = self.next_inbound() {
-                    return Next::Run(inbound, self.now);
+                if let Some(invocation) = self.next_invocation() {
+                    return NextStep::Run(invocation, self.now);
                 }
             }
             if std::mem::take(&mut wakeup.is_in_pass) && !self.end_pass(wakeup, cx) {
                 if let Some(closed) = self.closed.take_if(|closed| closed.is_idle) {
-                    return Next::Close(closed.reason);
+                    return NextStep::Close(closed.reason);
                 }
                 if self.alarm.poll(cx).is_pending() {
-                    return Next::Wait;
+                    return NextStep::Wait;
                 }
             }
-            if wakeup.passes == PASSES {
+            if wakeup.passes == MAX_PASSES {
                 cx.waker().wake_by_ref();
-                return Next::Wait;
+                return NextStep::Wait;
             }
             wakeup.passes += 1;
             wakeup.is_in_pass = true;
             self.now = self.shared.now();
             wakeup.has_worked = self.poll_core(self.now, cx);
-            wakeup.has_woken |= self.wake_waiting();
+            wakeup.has_woken |= self.wake_deferred();
         }
     }
 
-    /// Handlers may be left from the last time, and others may have answered since.
-    fn look_for_room(&mut self) {
-        if self.told.is_empty() {
+    /// Checks whether there is room for responses: handlers may be left from the last wake-up, and
+    /// others may have answered since.
+    fn check_room(&mut self) {
+        if self.inbound.is_empty() {
             return;
         }
         let shared = Arc::clone(&self.shared);
@@ -91,9 +92,9 @@ impl Driver {
         let now = self.now;
         if std::mem::take(&mut wakeup.has_run) {
             wakeup.has_worked = true;
-            // Most handlers have answered: it is written with what is written now.
+            // Most handlers have answered: their responses are written together.
             let shared = Arc::clone(&self.shared);
-            self.take_transmits(&mut shared.lock(), now);
+            self.queue_transmits(&mut shared.lock(), now);
         }
         if let Some(io) = &mut self.io {
             let has_written = io.poll_write(cx);

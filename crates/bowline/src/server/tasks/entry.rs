@@ -1,4 +1,4 @@
-//! One task, and the one place where its status changes.
+//! One task, and the only place where its status changes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,40 +12,42 @@ use bowline_types::{ErrorObject, JsonObject, Map, Revision};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use super::{TaskConfig, stamp};
-use crate::server::context::{Context, Holding};
-use crate::server::session::Shared;
+use super::{TaskConfig, timestamp};
+use crate::server::context::{Context, HoldStatus};
+use crate::server::session::SessionShared;
 
-/// The most of a status message that is kept, in characters.
-const MESSAGE: usize = 1000;
+/// The most characters of a status message that are kept.
+const MAX_MESSAGE_CHARS: usize = 1000;
 
 /// How long a task is kept after its end, at least.
-const LATE: Duration = Duration::from_secs(60);
+const MIN_RETENTION: Duration = Duration::from_secs(60);
 
 /// A task.
-pub(in crate::server) struct Entry {
+pub(in crate::server) struct TaskEntry {
     pub(super) id: Arc<str>,
     pub(super) owner: Owner,
     /// Bytes of the parameters of its call.
-    weight: usize,
-    /// A handler on a thread can't be stopped, and may be there after the task.
-    handler: Holding,
+    params_bytes: usize,
+    /// Observes whether the handler still runs: one on a thread can't be stopped, and may outlive
+    /// the task.
+    handler: HoldStatus,
     expires: Instant,
     ttl: Duration,
-    /// How long it waits for an answer of its client.
-    patience: Duration,
+    /// How long it waits for one answer of its client.
+    input_timeout: Duration,
     poll_interval: Duration,
     created: String,
     state: Mutex<State>,
     changed: Notify,
 }
 
-/// Whose task it is.
+/// The owner of a task.
 pub(super) enum Owner {
-    /// It alone may see it (TK-14, TX-20).
+    /// Only this principal may access it (TK-14, TX-20).
     Principal(String),
-    /// Nobody knows who it is: whoever knows the id may see it. This is where it was begun.
-    Session(Weak<Shared>),
+    /// The client has no principal: every such client that knows the id may access the task. This
+    /// is the session in which it was created.
+    Session(Weak<SessionShared>),
 }
 
 impl Owner {
@@ -56,8 +58,8 @@ impl Owner {
         }
     }
 
-    /// Whether one client has begun both.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    /// Returns `true` if both are the same client.
+    pub(super) fn is_same_client(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Principal(one), Self::Principal(other)) => one == other,
             (Self::Session(one), Self::Session(other)) => Weak::ptr_eq(one, other),
@@ -67,11 +69,11 @@ impl Owner {
         }
     }
 
-    /// Whether its tasks are there for another.
-    pub(super) fn lets(&self, other: &Self) -> bool {
+    /// Returns `true` if `other` may access tasks of this owner.
+    pub(super) fn may_be_seen_by(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Session(_), Self::Session(_)) => true,
-            (_, _) => self.is(other),
+            (_, _) => self.is_same_client(other),
         }
     }
 }
@@ -80,13 +82,13 @@ pub(super) struct State {
     phase: Phase,
     updated: String,
     message: Option<String>,
-    /// What the handler has asked: see `asking`.
+    /// Questions of the handler: see `task_input`.
     pub(super) questions: Vec<Question>,
-    /// Keys of questions, which are used once (TX-11).
-    pub(super) asked: u64,
-    /// Requests that wait for the result, by the order in which they came.
-    pub(super) waiting: Vec<(u64, Context)>,
-    pub(super) waiters: u64,
+    /// Numbers the keys of questions, which are used once (TX-11).
+    pub(super) question_count: u64,
+    /// Requests that wait for the result, in the order of arrival.
+    pub(super) result_waiters: Vec<(u64, Context)>,
+    pub(super) waiter_count: u64,
 }
 
 /// A question of the handler.
@@ -97,52 +99,52 @@ pub(super) struct Question {
 }
 
 enum Phase {
-    /// It has no answer to its call yet, in which the client learns of it.
-    Begun(Context),
+    /// The response to its call, which makes the client know of it, was not sent yet.
+    Created(Context),
     Running(Context),
-    Ended(Ending),
+    Ended(TaskOutcome),
 }
 
-/// Bytes of the parameters of a call.
-pub(super) fn weight_of(context: &Context) -> usize {
+/// Returns the bytes of the parameters of a call.
+pub(super) fn params_bytes_of(context: &Context) -> usize {
     let params = context.params();
     params.map_or(0, |params| params.into_bytes().len())
 }
 
-/// A moment so much later, or one that nobody sees.
-fn later(now: Instant, time: Duration) -> Instant {
+/// Returns the time so much later, or a century later where that overflows.
+fn after_or_never(now: Instant, time: Duration) -> Instant {
     let never = || now + Duration::from_secs(100 * 365 * 24 * 60 * 60);
     now.checked_add(time).unwrap_or_else(never)
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Clone, Debug)]
-pub(super) enum Ending {
-    Done(Arc<CallToolResult>),
+pub(super) enum TaskOutcome {
+    Completed(Arc<CallToolResult>),
     Failed(ErrorObject),
     Cancelled,
 }
 
-impl Entry {
+impl TaskEntry {
     pub(super) fn new(id: Arc<str>, context: Context, config: &TaskConfig, ttl: Duration) -> Self {
-        let created = stamp::now();
+        let created = timestamp::now();
         Self {
             id,
             owner: Owner::of(&context),
-            weight: weight_of(&context),
-            handler: context.holding(),
-            expires: later(Instant::now(), ttl),
+            params_bytes: params_bytes_of(&context),
+            handler: context.hold_status(),
+            expires: after_or_never(Instant::now(), ttl),
             ttl,
-            patience: ttl.max(config.ttl),
+            input_timeout: ttl.max(config.ttl),
             poll_interval: config.poll_interval,
             state: Mutex::new(State {
-                phase: Phase::Begun(context),
+                phase: Phase::Created(context),
                 updated: created.clone(),
                 message: None,
                 questions: Vec::new(),
-                asked: 0,
-                waiting: Vec::new(),
-                waiters: 0,
+                question_count: 0,
+                result_waiters: Vec::new(),
+                waiter_count: 0,
             }),
             created,
             changed: Notify::new(),
@@ -153,67 +155,69 @@ impl Entry {
         &self.id
     }
 
-    /// Whether its handler is still there.
-    pub(super) fn is_handled(&self) -> bool {
+    /// Returns `true` if its handler still runs.
+    pub(super) fn has_handler(&self) -> bool {
         self.handler.is_held()
     }
 
     pub(super) fn is_ended(&self) -> bool {
-        self.lock().ending().is_some()
+        self.lock().outcome().is_some()
     }
 
-    /// Whether it counts as one that runs: also one that has ended, while its handler is there.
+    /// Returns `true` if it counts as running: also after its end, while its handler still runs.
     pub(super) fn is_running(&self) -> bool {
-        !self.is_ended() || self.is_handled()
+        !self.is_ended() || self.has_handler()
     }
 
-    /// Until when it is kept if it ends now. However late that is, its client needs time to
-    /// look (2025-11-25, basic/utilities/tasks: it may be deleted after its ttl, not it must).
+    /// Returns until when it is kept if it ends now. However late that is, its client needs time to
+    /// poll it (2025-11-25, basic/utilities/tasks: it may be deleted after its ttl, not it must).
     pub(super) fn kept_until(&self, now: Instant) -> Instant {
-        let looked_at = later(now, LATE.max(self.poll_interval.saturating_mul(2)));
+        let looked_at =
+            after_or_never(now, MIN_RETENTION.max(self.poll_interval.saturating_mul(2)));
         self.expires.max(looked_at)
     }
 
-    /// What its handler holds of its call, as long as it is there.
-    pub(super) fn weight(&self) -> usize {
-        match self.is_handled() {
-            true => self.weight,
-            false => 0,
+    /// Returns the bytes that its handler holds of its call, as long as it runs.
+    pub(super) fn params_bytes(&self) -> usize {
+        if self.has_handler() {
+            self.params_bytes
+        } else {
+            0
         }
     }
 
     // Changing.
 
-    /// The client knows of it: what it does may be told now.
-    pub(in crate::server) fn begin(&self) {
+    /// Notes that the client knows of the task: notifications about it may be sent now.
+    pub(in crate::server) fn start(&self) {
         self.change(|state| {
-            let phase = std::mem::replace(&mut state.phase, Phase::Ended(Ending::Cancelled));
+            let phase = std::mem::replace(&mut state.phase, Phase::Ended(TaskOutcome::Cancelled));
             state.phase = match phase {
-                Phase::Begun(context) => Phase::Running(context),
+                Phase::Created(context) => Phase::Running(context),
                 other => other,
             };
         });
     }
 
-    /// The client doesn't know of it, and never will.
+    /// Cancels a task of which the client will never know.
     pub(in crate::server) fn abandon(&self) {
-        self.end(Ending::Cancelled);
+        self.end(TaskOutcome::Cancelled);
     }
 
-    /// It has ended, so far as it had not (TK-6). Whether it had not.
-    pub(super) fn end(&self, ending: Ending) -> bool {
+    /// Ends the task. Returns `false` if it had ended before (TK-6).
+    pub(super) fn end(&self, outcome: TaskOutcome) -> bool {
         let context = self.change(|state| {
             let context = match &state.phase {
-                Phase::Begun(context) | Phase::Running(context) => context.clone(),
+                Phase::Created(context) | Phase::Running(context) => context.clone(),
                 Phase::Ended(_) => return None,
             };
-            state.message = ending.message();
-            state.phase = Phase::Ended(ending);
+            state.message = outcome.message();
+            state.phase = Phase::Ended(outcome);
             state.questions.clear();
-            state.updated = stamp::now();
+            state.updated = timestamp::now();
             Some(context)
         });
-        // The handler is told without the lock: who waits for that may look at the task.
+        // The handler is cancelled without the lock: code that waits for that may access the task.
         let Some(context) = context else {
             return false;
         };
@@ -221,19 +225,19 @@ impl Entry {
         true
     }
 
-    /// Tells the client something, unless it has ended. Nothing ends it meanwhile, so that
-    /// nothing is told after its end.
-    pub(in crate::server) fn while_it_lasts<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
+    /// Runs `send` unless the task has ended. The lock is held, so that nothing is sent after its
+    /// end.
+    pub(in crate::server) fn run_unless_ended<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
         let state = self.lock();
-        state.ending().is_none().then(tell)
+        state.outcome().is_none().then(tell)
     }
 
-    /// What is being done, in words for people.
+    /// Sets the status message, which is shown to users.
     pub(in crate::server) fn set_message(&self, message: &str) {
         self.change(|state| {
-            if let Phase::Begun(_) | Phase::Running(_) = state.phase {
-                state.message = Some(message.chars().take(MESSAGE).collect());
-                state.updated = stamp::now();
+            if let Phase::Created(_) | Phase::Running(_) = state.phase {
+                state.message = Some(message.chars().take(MAX_MESSAGE_CHARS).collect());
+                state.updated = timestamp::now();
             }
         });
     }
@@ -246,8 +250,8 @@ impl Entry {
 
     // Looking.
 
-    /// Waits until there is what somebody looks for. Cancel safe.
-    pub(super) async fn until<T>(&self, mut look: impl FnMut(&State) -> Option<T>) -> T {
+    /// Waits until `look` finds something. Cancel safe.
+    pub(super) async fn wait_for<T>(&self, mut look: impl FnMut(&State) -> Option<T>) -> T {
         loop {
             let changed = self.changed.notified();
             let found = look(&self.lock());
@@ -258,10 +262,11 @@ impl Entry {
         }
     }
 
-    /// Waits until the client knows of it. Whether it has not ended meanwhile. Cancel safe.
-    pub(super) async fn begun(&self) -> bool {
-        self.until(|state| match state.phase {
-            Phase::Begun(_) => None,
+    /// Waits until the client knows of the task. Returns `false` if it has ended meanwhile. Cancel
+    /// safe.
+    pub(super) async fn wait_until_started(&self) -> bool {
+        self.wait_for(|state| match state.phase {
+            Phase::Created(_) => None,
             Phase::Running(_) => Some(true),
             Phase::Ended(_) => Some(false),
         })
@@ -269,53 +274,60 @@ impl Entry {
     }
 
     /// Waits until it has ended. Cancel safe.
-    pub(super) async fn ended(&self) -> Ending {
-        self.until(|state| state.ending().cloned()).await
+    pub(super) async fn wait_until_ended(&self) -> TaskOutcome {
+        self.wait_for(|state| state.outcome().cloned()).await
     }
 
-    /// Waits until its client has owed it one answer for too long: it may be gone, and a handler
-    /// that waits for it would keep its place for ever. Cancel safe.
-    pub(super) async fn unanswered(&self) {
+    /// Waits until its client has not answered one question for too long: the client may be gone,
+    /// and a handler that waits for it would keep its place for ever. Cancel safe.
+    pub(super) async fn wait_until_input_overdue(&self) {
         loop {
-            let oldest = self.until(|state| state.open().next().map(str::to_owned));
+            let oldest = self.wait_for(|state| state.open_questions().next().map(str::to_owned));
             let oldest = oldest.await;
             // The handler may have asked again by now, which is another question.
-            let is_open = |state: &State| state.open().any(|key| key == oldest);
-            let answered = self.until(|state| (!is_open(state)).then_some(()));
-            if timeout(self.patience, answered).await.is_err() {
+            let is_open = |state: &State| state.open_questions().any(|key| key == oldest);
+            let answered = self.wait_for(|state| (!is_open(state)).then_some(()));
+            if timeout(self.input_timeout, answered).await.is_err() {
                 return;
             }
         }
     }
 
-    /// How it stands, in the words of a revision.
+    /// Returns its state, in the form of a revision.
     pub(super) fn task(&self, revision: Revision) -> Task {
-        self.said(&self.lock(), revision)
+        self.to_task(&self.lock(), revision)
     }
 
-    /// How it stands, with what that brings along since 2026-07-28 (TX-7).
+    /// Returns its state, with the result, error or input requests that it includes since
+    /// 2026-07-28 (TX-7).
     pub(super) fn detailed(&self, revision: Revision) -> DetailedTask {
         let state = self.lock();
-        let mut task = DetailedTask::from(self.said(&state, revision));
-        let ending = state.ending().cloned();
+        let mut task = DetailedTask::from(self.to_task(&state, revision));
+        let outcome = state.outcome().cloned();
         if revision < Revision::V2026_07_28 {
             return task;
         }
         if task.status == TaskStatus::InputRequired {
-            let open = state.questions.iter().filter(|it| it.answer.is_none());
-            let open = open.map(|it| (it.key.clone(), it.question.clone()));
+            let open = state
+                .questions
+                .iter()
+                .filter(|question| question.answer.is_none());
+            let open = open
+                .map(|open_question| (open_question.key.clone(), open_question.question.clone()));
             task.input_requests = Some(open.collect::<Map<InputRequest>>());
         }
         drop(state);
-        match ending {
-            Some(Ending::Done(result)) => task.result = Some(as_object(&result, revision)),
-            Some(Ending::Failed(error)) => task.error = Some(error),
-            Some(Ending::Cancelled) | None => {}
+        match outcome {
+            Some(TaskOutcome::Completed(result)) => {
+                task.result = Some(to_json_object(&result, revision))
+            }
+            Some(TaskOutcome::Failed(error)) => task.error = Some(error),
+            Some(TaskOutcome::Cancelled) | None => {}
         }
         task
     }
 
-    fn said(&self, state: &State, revision: Revision) -> Task {
+    fn to_task(&self, state: &State, revision: Revision) -> Task {
         let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let status = state.status(revision);
         let mut task = Task::new(&*self.id, status, &*self.created, &*state.updated);
@@ -331,63 +343,69 @@ impl Entry {
 }
 
 impl State {
-    pub(super) fn ending(&self) -> Option<&Ending> {
+    pub(super) fn outcome(&self) -> Option<&TaskOutcome> {
         match &self.phase {
-            Phase::Begun(_) | Phase::Running(_) => None,
-            Phase::Ended(ending) => Some(ending),
+            Phase::Created(_) | Phase::Running(_) => None,
+            Phase::Ended(outcome) => Some(outcome),
         }
     }
 
-    /// Whether it waits for its client.
-    fn is_asking(&self) -> bool {
-        self.open().next().is_some()
+    /// Returns `true` if it waits for input of its client.
+    fn needs_input(&self) -> bool {
+        self.open_questions().next().is_some()
     }
 
-    /// The keys of the questions that its client has not answered, from the oldest on.
-    fn open(&self) -> impl Iterator<Item = &str> {
-        let open = self.questions.iter().filter(|it| it.answer.is_none());
-        open.map(|it| &*it.key)
+    /// Returns the keys of the questions that its client has not answered, from the oldest on.
+    fn open_questions(&self) -> impl Iterator<Item = &str> {
+        let open = self
+            .questions
+            .iter()
+            .filter(|question| question.answer.is_none());
+        open.map(|question| &*question.key)
     }
 
     fn status(&self, revision: Revision) -> TaskStatus {
         match &self.phase {
-            Phase::Begun(_) | Phase::Running(_) if self.is_asking() => TaskStatus::InputRequired,
-            Phase::Begun(_) | Phase::Running(_) => TaskStatus::Working,
+            Phase::Created(_) | Phase::Running(_) if self.needs_input() => {
+                TaskStatus::InputRequired
+            }
+            Phase::Created(_) | Phase::Running(_) => TaskStatus::Working,
             // The older generation counts a tool that failed as a task that failed (TK-10), the
             // newer one doesn't (TX-8).
-            Phase::Ended(Ending::Done(result))
+            Phase::Ended(TaskOutcome::Completed(result))
                 if result.is_failure() && revision < Revision::V2026_07_28 =>
             {
                 TaskStatus::Failed
             }
-            Phase::Ended(Ending::Done(_)) => TaskStatus::Completed,
-            Phase::Ended(Ending::Failed(_)) => TaskStatus::Failed,
-            Phase::Ended(Ending::Cancelled) => TaskStatus::Cancelled,
+            Phase::Ended(TaskOutcome::Completed(_)) => TaskStatus::Completed,
+            Phase::Ended(TaskOutcome::Failed(_)) => TaskStatus::Failed,
+            Phase::Ended(TaskOutcome::Cancelled) => TaskStatus::Cancelled,
         }
     }
 }
 
-impl Ending {
-    /// Why it ended, for people.
+impl TaskOutcome {
+    /// Returns why it ended, for users.
     fn message(&self) -> Option<String> {
         match self {
-            Self::Done(_) => None,
-            Self::Failed(error) => Some(error.message.chars().take(MESSAGE).collect()),
-            Self::Cancelled => Some("it was cancelled".to_owned()),
+            Self::Completed(_) => None,
+            Self::Failed(error) => Some(error.message.chars().take(MAX_MESSAGE_CHARS).collect()),
+            Self::Cancelled => Some("cancelled".to_owned()),
         }
     }
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for TaskEntry {
     /// Without the id, which is a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").finish_non_exhaustive()
     }
 }
 
-/// A result as it would answer the call. The size of it was checked, and that it can be said.
-fn as_object(result: &CallToolResult, revision: Revision) -> JsonObject {
-    let said = Payload::encode(result, revision).ok();
-    let object = said.and_then(|said| JsonObject::parse(said.as_str()).ok());
+/// Encodes a result as it would answer the call. It was checked before that it can be encoded and
+/// isn't too large.
+fn to_json_object(result: &CallToolResult, revision: Revision) -> JsonObject {
+    let encoded = Payload::encode(result, revision).ok();
+    let object = encoded.and_then(|encoded| JsonObject::parse(encoded.as_str()).ok());
     object.unwrap_or_default()
 }

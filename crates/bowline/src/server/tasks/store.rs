@@ -7,38 +7,38 @@ use bowline_types::tools::CallToolResult;
 use bowline_types::{ErrorObject, Method, Revision};
 
 use super::TaskConfig;
-use super::ended::{EndedTasks, Gone, SHARE};
-use super::entry::{Ending, Entry, Owner, weight_of};
+use super::ended_tasks::{CLIENT_SHARE, EndedTasks, EvictionSignal};
+use super::entry::{Owner, TaskEntry, TaskOutcome, params_bytes_of};
 use crate::server::context::Context;
-use crate::server::seal::RoundSeal;
-use crate::server::service::busy;
-use crate::server::table::Table;
+use crate::server::named_table::NamedTable;
+use crate::server::round_state_seal::RoundSeal;
+use crate::server::service::busy_error;
 use crate::server::telemetry::result_not_encoded;
 
 /// All tasks of a server.
 #[derive(Debug)]
 pub(in crate::server) struct TaskStore {
     config: TaskConfig,
-    kept: Mutex<Kept>,
+    state: Mutex<StoreState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    /// All that can be looked at.
-    tasks: Table<Entry>,
-    /// Those whose handlers are there, or are to be. A handler on a thread can't be stopped: one
-    /// whose task is gone is here until it returns.
-    running: Vec<Arc<Entry>>,
+struct StoreState {
+    /// All tasks that clients can access.
+    tasks: NamedTable<TaskEntry>,
+    /// Tasks whose handlers run, or are about to. A handler on a thread can't be stopped: one whose
+    /// task is gone is listed here until it returns.
+    running: Vec<Arc<TaskEntry>>,
     ended: EndedTasks,
-    /// The server ends, and nothing is begun.
-    is_over: bool,
+    /// Set when the server ends: no task is created any more.
+    is_closed: bool,
 }
 
 impl TaskStore {
     pub(in crate::server) fn new(config: TaskConfig) -> Self {
         Self {
             config,
-            kept: Mutex::default(),
+            state: Mutex::default(),
         }
     }
 
@@ -46,193 +46,217 @@ impl TaskStore {
         self.config.is_listed
     }
 
-    /// Keeps a new task for a request. `ttl` is what the client wants, in milliseconds.
+    /// Creates a task for a request. `ttl` is the time to live that the client requests, in
+    /// milliseconds.
     ///
     /// # Errors
     ///
-    /// "Busy", when as many run as may.
-    pub(in crate::server) fn begin(
+    /// "Busy", when the limits on running tasks are reached.
+    pub(in crate::server) fn create(
         &self,
         context: &Context,
         ttl: Option<i64>,
-    ) -> Result<Arc<Entry>, ErrorObject> {
-        let id: Arc<str> = match RoundSeal::nonce() {
+    ) -> Result<Arc<TaskEntry>, ErrorObject> {
+        let id: Arc<str> = match RoundSeal::random_id() {
             Ok(id) => id.into(),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the id of a task");
-                let words = "no task can be begun now";
-                return Err(ErrorObject::internal_error(words));
+                let message = "can't create a task now";
+                return Err(ErrorObject::internal_error(message));
             }
         };
         let owner = Owner::of(context);
-        let mut kept = self.lock();
-        kept.prune();
-        if kept.is_over || !self.has_room(&kept, &owner, weight_of(context)) {
-            return Err(busy(WORDS));
+        let mut state = self.lock();
+        state.prune();
+        if state.is_closed || !self.has_room(&state, &owner, params_bytes_of(context)) {
+            return Err(busy_error(TOO_MANY_TASKS));
         }
-        let ttl = self.config.granted(ttl);
-        let entry = Entry::new(Arc::clone(&id), context.clone(), &self.config, ttl);
-        kept.tasks.insert(&id, entry);
-        let entry = kept.tasks.get(&id).cloned().ok_or_else(|| busy(WORDS))?;
-        kept.running.push(Arc::clone(&entry));
+        let ttl = self.config.granted_ttl(ttl);
+        let entry = TaskEntry::new(Arc::clone(&id), context.clone(), &self.config, ttl);
+        state.tasks.insert(&id, entry);
+        let entry = state
+            .tasks
+            .get(&id)
+            .cloned()
+            .ok_or_else(|| busy_error(TOO_MANY_TASKS))?;
+        state.running.push(Arc::clone(&entry));
         Ok(entry)
     }
 
-    /// Whether there is room for another task of this client to run, whose call weighs so much. The
-    /// only one always fits: a frame has a limit of its own.
-    fn has_room(&self, kept: &Kept, owner: &Owner, weight: usize) -> bool {
+    /// Returns `true` if there is room for another running task of this client, whose parameters
+    /// have so many bytes. The only task always fits: a frame has a limit of its own.
+    fn has_room(&self, state: &StoreState, owner: &Owner, params_bytes: usize) -> bool {
         let (mut bytes, mut of_client, mut bytes_of_client) = (0, 0, 0);
-        for entry in &kept.running {
-            bytes += entry.weight();
-            if entry.owner.is(owner) {
+        for entry in &state.running {
+            bytes += entry.params_bytes();
+            if entry.owner.is_same_client(owner) {
                 of_client += 1;
-                bytes_of_client += entry.weight();
+                bytes_of_client += entry.params_bytes();
             }
         }
         let most = self.config.max_request_bytes;
-        let fits = |held: usize, most: usize| held == 0 || held + weight <= most;
-        kept.running.len() < self.config.max_tasks
+        let fits = |held: usize, most: usize| held == 0 || held + params_bytes <= most;
+        state.running.len() < self.config.max_tasks
             && of_client < self.config.max_per_client
             && fits(bytes, most)
-            && fits(bytes_of_client, most / SHARE)
+            && fits(bytes_of_client, most / CLIENT_SHARE)
     }
 
-    /// Makes a task of a request that is being served, where that can be. Where it can't, it is
-    /// served as it was begun.
-    pub(in crate::server) fn begin_late(&self, context: &Context) -> Option<Arc<Entry>> {
-        let entry = self.begin(context, None).ok()?;
-        match context.become_task(&entry) {
-            true => Some(entry),
-            false => {
-                self.take_back(&entry);
-                None
-            }
+    /// Makes a task of a request that is being served, where that is possible. Otherwise the
+    /// request is served as a plain call.
+    pub(in crate::server) fn create_late(&self, context: &Context) -> Option<Arc<TaskEntry>> {
+        let entry = self.create(context, None).ok()?;
+        if context.become_task(&entry) {
+            Some(entry)
+        } else {
+            self.discard(&entry);
+            None
         }
     }
 
-    /// Forgets a task that is none: it never begins, and so never ends.
-    pub(in crate::server) fn take_back(&self, entry: &Arc<Entry>) {
-        self.lock().running.retain(|it| !Arc::ptr_eq(it, entry));
+    /// Removes a task that never starts, and so never ends.
+    pub(in crate::server) fn discard(&self, entry: &Arc<TaskEntry>) {
+        self.lock()
+            .running
+            .retain(|running| !Arc::ptr_eq(running, entry));
         self.remove(entry);
     }
 
-    /// The task of an id, unless it is another's.
-    pub(super) fn find(&self, id: &str, context: &Context) -> Option<Arc<Entry>> {
+    /// Returns the task of an id, unless it belongs to another client.
+    pub(super) fn find(&self, id: &str, context: &Context) -> Option<Arc<TaskEntry>> {
         let entry = self.lock().tasks.get(id).cloned();
-        entry.filter(|entry| entry.owner.lets(&Owner::of(context)))
+        entry.filter(|entry| entry.owner.may_be_seen_by(&Owner::of(context)))
     }
 
-    /// A page of the list, and where the next one begins. Those of others are not on it. `None`
-    /// for a cursor that is none of ours.
+    /// Returns a page of the list, and the cursor of the next one. Tasks of other clients are not
+    /// on it. `None` for an invalid cursor.
     pub(super) fn page(
         &self,
         cursor: Option<&str>,
         size: usize,
         context: &Context,
-    ) -> Option<(Vec<Arc<Entry>>, Option<String>)> {
+    ) -> Option<(Vec<Arc<TaskEntry>>, Option<String>)> {
         let who = Owner::of(context);
-        let kept = self.lock();
-        let (page, next) = kept.tasks.page(Method::ListTasks.as_str(), cursor, size)?;
-        let page = page.into_iter().filter(|entry| entry.owner.lets(&who));
+        let state = self.lock();
+        let (page, next) = state.tasks.page(Method::ListTasks.as_str(), cursor, size)?;
+        let page = page
+            .into_iter()
+            .filter(|entry| entry.owner.may_be_seen_by(&who));
         Some((page.cloned().collect(), next))
     }
 
-    /// The handler of a task is done, or was given up. What is returned ends when the task is no
-    /// longer kept.
+    /// Ends a task whose handler is done, or was given up. The returned signal completes when the
+    /// task is no longer kept.
     pub(super) fn finish(
         &self,
-        entry: &Arc<Entry>,
+        entry: &Arc<TaskEntry>,
         revision: Revision,
         done: Option<Result<CallToolResult, ErrorObject>>,
-    ) -> Gone {
-        let (ending, bytes) = match entry.is_ended() {
-            // It was cancelled before: nothing of another one goes for what is not kept.
-            true => (Ending::Cancelled, 0),
-            false => ending(done, revision),
+    ) -> EvictionSignal {
+        // A task that was cancelled before has no result: no other result is evicted for it.
+        let (outcome, bytes) = if entry.is_ended() {
+            (TaskOutcome::Cancelled, 0)
+        } else {
+            outcome_of(done, revision)
         };
-        let (ending, bytes, gone) = self.keep(entry, ending, bytes);
-        let is_first = entry.end(ending);
-        let mut kept = self.lock();
-        // It was cancelled just now, and has no result.
+        let (outcome, bytes, gone) = self.retain_ended(entry, outcome, bytes);
+        let is_first = entry.end(outcome);
+        let mut state = self.lock();
+        // The task was cancelled just now, and has no result.
         if !is_first && bytes > 0 {
-            kept.ended.lighten(entry);
+            state.ended.drop_result(entry);
         }
-        kept.prune();
+        state.prune();
         gone
     }
 
-    /// Keeps one that is about to end, in place of older ones if it has to be.
-    fn keep(&self, entry: &Arc<Entry>, ending: Ending, bytes: usize) -> (Ending, usize, Gone) {
-        let mut kept = self.lock();
-        let (ending, bytes) = match kept.ended.can_keep(&self.config, &entry.owner, bytes) {
-            true => (ending, bytes),
-            false => (failed("the result is too large to be kept"), 0),
+    /// Keeps a task that is about to end, in place of older ones if necessary.
+    fn retain_ended(
+        &self,
+        entry: &Arc<TaskEntry>,
+        outcome: TaskOutcome,
+        bytes: usize,
+    ) -> (TaskOutcome, usize, EvictionSignal) {
+        let mut state = self.lock();
+        let (outcome, bytes) = if state.ended.can_keep(&self.config, &entry.owner, bytes) {
+            (outcome, bytes)
+        } else {
+            (
+                failed_outcome("the result is too large to be kept with its task"),
+                0,
+            )
         };
-        let (gone, oldest) = kept.ended.keep(&self.config, entry, bytes);
+        let (gone, oldest) = state.ended.keep(&self.config, entry, bytes);
         for entry in &oldest {
-            kept.tasks.remove(&entry.id);
+            state.tasks.remove(&entry.id);
         }
-        drop(kept);
-        (ending, bytes, gone)
+        drop(state);
+        (outcome, bytes, gone)
     }
 
-    /// Forgets a task: its time is over, or nobody has learnt of it.
-    pub(super) fn remove(&self, entry: &Arc<Entry>) {
-        let mut kept = self.lock();
-        kept.tasks.remove(&entry.id);
-        kept.ended.remove(entry);
-        kept.prune();
+    /// Removes a task: its time to live is over, or its client never knew of it.
+    pub(super) fn remove(&self, entry: &Arc<TaskEntry>) {
+        let mut state = self.lock();
+        state.tasks.remove(&entry.id);
+        state.ended.remove(entry);
+        state.prune();
     }
 
-    /// Cancels all that run, and begins no more: the server ends.
+    /// Cancels all running tasks and creates no more, since the server ends.
     pub(in crate::server) fn cancel_all(&self) {
         let all = {
-            let mut kept = self.lock();
-            kept.is_over = true;
-            kept.running.clone()
+            let mut state = self.lock();
+            state.is_closed = true;
+            state.running.clone()
         };
         for entry in all {
-            entry.end(Ending::Cancelled);
+            entry.end(TaskOutcome::Cancelled);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, StoreState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
-    /// Lets go of those that run no more.
+impl StoreState {
+    /// Removes the tasks that don't run any more.
     fn prune(&mut self) {
         self.running.retain(|entry| entry.is_running());
     }
 }
 
-/// How a task ends whose handler returned this, and the bytes of its outcome.
-fn ending(
+/// Returns the outcome of a task whose handler returned this, and the bytes of the outcome.
+fn outcome_of(
     done: Option<Result<CallToolResult, ErrorObject>>,
     revision: Revision,
-) -> (Ending, usize) {
+) -> (TaskOutcome, usize) {
     match done {
-        None => (Ending::Cancelled, 0),
+        None => (TaskOutcome::Cancelled, 0),
         Some(Err(error)) => {
             let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
             let bytes = error.message.len() + data;
-            (Ending::Failed(error), bytes)
+            (TaskOutcome::Failed(error), bytes)
         }
         Some(Ok(result)) => match Payload::encode(&result, revision) {
-            Ok(said) => (Ending::Done(Arc::new(result)), said.as_str().len()),
+            Ok(encoded) => (
+                TaskOutcome::Completed(Arc::new(result)),
+                encoded.as_str().len(),
+            ),
             Err(error) => {
                 result_not_encoded(None, &error);
-                (failed("the result can't be said in this revision"), 0)
+                (
+                    failed_outcome("the result is not supported in this protocol revision"),
+                    0,
+                )
             }
         },
     }
 }
 
-fn failed(words: &str) -> Ending {
-    Ending::Failed(ErrorObject::internal_error(words))
+fn failed_outcome(message: &str) -> TaskOutcome {
+    TaskOutcome::Failed(ErrorObject::internal_error(message))
 }
 
-/// What a client is told when there is no room.
-const WORDS: &str = "too many tasks run";
+/// The error message when there is no room.
+const TOO_MANY_TASKS: &str = "too many running tasks";

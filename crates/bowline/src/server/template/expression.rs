@@ -3,13 +3,13 @@
 use super::sequence::{Kind, Variable};
 use super::{Member, Part};
 
-/// The parts of one expression. An error says what is wrong with it.
+/// Parses one expression into its parts. The error says what is wrong with it.
 pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     let (operator, list) = match inside.chars().next() {
         // RFC 6570, 2.2: the first ones have a meaning, the others are reserved for later.
         Some(operator @ ('+' | '#' | '.' | '/' | ';' | '?' | '&')) => (operator, &inside[1..]),
         Some(operator @ ('=' | ',' | '!' | '@' | '|')) => {
-            return Err(format!("begins with `{operator}`, which means nothing yet"));
+            return Err(format!("begins with `{operator}`, which is reserved"));
         }
         _ => (' ', inside),
     };
@@ -17,7 +17,7 @@ pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     let names = names?;
     let is_exploded = names.iter().any(|name| name.is_exploded);
     if is_exploded && names.len() > 1 {
-        return Err("has a list with `*` beside others: nothing tells where it ends".to_owned());
+        return Err("has a list with `*` beside other names: its end is ambiguous".to_owned());
     }
     if is_exploded && matches!(operator, ';' | '?' | '&') {
         return Err("repeats a name (`*`), which is not supported".to_owned());
@@ -31,7 +31,7 @@ pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     }
 }
 
-/// The literals and variables of an expression that is no query.
+/// Returns the literals and variables of an expression that is not a query.
 fn sequence(operator: char, names: Vec<Name>, is_exploded: bool) -> Vec<Part> {
     let kind = match (operator, is_exploded) {
         ('+' | '#', _) if names.len() > 1 => Kind::ReservedInList,
@@ -82,11 +82,14 @@ impl Name {
         if most.is_some() && is_exploded {
             return Err("has both `:` and `*`".to_owned());
         }
-        // RFC 6570, 2.3, and `-`, which others accept too. Not `%`, which nobody needs.
+        // RFC 6570, 2.3, and `-`, which other implementations accept too. Not `%`, which is hardly
+        // used.
         let is_part = |part: &str| {
             let mut characters = part.chars();
             !part.is_empty()
-                && characters.all(|it| it.is_ascii_alphanumeric() || matches!(it, '_' | '-'))
+                && characters.all(|character| {
+                    character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
+                })
         };
         if !name.split('.').all(is_part) {
             return Err(
@@ -107,9 +110,9 @@ impl Name {
     }
 }
 
-/// How many characters a prefix has (RFC 6570, 2.4.1: from 1 to 9999).
+/// Parses how many characters a prefix has (RFC 6570, 2.4.1: from 1 to 9999).
 fn length(text: &str) -> Result<usize, String> {
-    let is_number = text.len() <= 4 && text.bytes().all(|it| it.is_ascii_digit());
+    let is_number = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let length = text.parse().ok().filter(|_| is_number);
     let length = length.filter(|length| *length > 0 && !text.starts_with('0'));
     length.ok_or_else(|| "is not understood: a length is a number from 1 to 9999".to_owned())

@@ -5,7 +5,7 @@ use super::decoded;
 /// Literals, with a variable between each two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sequence {
-    /// What it begins with.
+    /// The literal at the beginning.
     first: String,
     rest: Vec<Step>,
 }
@@ -22,7 +22,7 @@ struct Step {
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) kind: Kind,
-    /// Characters that it has at most.
+    /// The most characters that it has.
     pub(super) most: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether the variable ends here at the latest.
+    /// Returns `true` if the variable ends at this byte at the latest.
     fn stops_at(self, byte: u8) -> bool {
         match byte {
             b'/' => matches!(self, Self::Simple | Self::Parameter | Self::List),
@@ -62,7 +62,7 @@ impl Sequence {
         last.unwrap_or(&mut self.first).push_str(text);
     }
 
-    /// Adds a variable. It is given back if another one ends where it begins.
+    /// Adds a variable. Returns it as an error if another one ends where it begins.
     pub(super) fn variable(&mut self, variable: Variable) -> Result<(), Variable> {
         if self.rest.last().is_some_and(|step| step.literal.is_empty()) {
             return Err(variable);
@@ -82,18 +82,20 @@ impl Sequence {
         self.first.starts_with(character)
     }
 
-    /// How often a character is in its literals.
+    /// Returns how often a character occurs in its literals.
     pub(super) fn count(&self, character: char) -> usize {
         let literals = self.rest.iter().map(|step| &step.literal);
         let literals = literals.chain([&self.first]);
-        literals.map(|it| it.matches(character).count()).sum()
+        literals
+            .map(|literal| literal.matches(character).count())
+            .sum()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.rest.iter().map(|step| step.variable.name.as_str())
     }
 
-    /// The variables of a text that follows it. Where there are several ways, each variable,
+    /// Returns the variables of a text that matches. Where there are several ways, each variable,
     /// from the first on, is as short as it can be.
     pub(super) fn matches(&self, text: &str) -> Option<Vec<(String, String)>> {
         let text = text.strip_prefix(self.first.as_str())?;

@@ -1,6 +1,6 @@
 //! Templates and URIs that follow them, or don't.
 
-mod expanding;
+mod expansion;
 
 use std::cell::Cell;
 
@@ -143,10 +143,10 @@ fn what_can_not_be_matched_is_refused_in_words() {
         ("{;a*}", "not supported"),
         ("{?a*}", "not supported"),
         ("{a?b}{&c*}", "not understood"),
-        ("{/a*,b}", "where it ends"),
-        ("{=a}", "means nothing yet"),
-        ("{|a}", "means nothing yet"),
-        ("{a}{b}", "where {b} begins"),
+        ("{/a*,b}", "its end is ambiguous"),
+        ("{=a}", "which is reserved"),
+        ("{|a}", "which is reserved"),
+        ("{a}{b}", "start of {b}"),
         ("{a}/{a}", "twice"),
         ("{a}{?a}", "twice"),
         ("a{?b}/c", "nothing but `#`"),

@@ -1,4 +1,4 @@
-//! Agreeing, signs of life, `_meta`, batches, limits, the end.
+//! Version negotiation, pings, `_meta`, batches, limits, the end.
 
 use std::sync::Arc;
 
@@ -28,16 +28,19 @@ pub(crate) async fn agreement(cell: Cell) -> Result {
 
 pub(crate) async fn initialize(cell: Cell) -> Result {
     let world = cell.world().await;
-    world.settled().await;
-    let count = world.tap.asked("initialize").len();
-    assert_eq!(count, world.tap.asked("notifications/initialized").len());
+    world.wait_until_idle().await;
+    let count = world.tap.client_messages("initialize").len();
+    assert_eq!(
+        count,
+        world.tap.client_messages("notifications/initialized").len()
+    );
     Ok(Outcome::present(count == 1))
 }
 
 pub(crate) async fn discover(cell: Cell) -> Result {
     let world = cell.world().await;
     Ok(Outcome::present(
-        !world.tap.asked("server/discover").is_empty(),
+        !world.tap.client_messages("server/discover").is_empty(),
     ))
 }
 
@@ -100,7 +103,7 @@ pub(crate) async fn request_meta(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// Every result says who the server is, those with a `_meta` of their own too.
+/// Every result has the server information, those with a `_meta` of their own too.
 pub(crate) async fn server_in_results(cell: Cell) -> Result {
     let world = cell.world().await;
     let mut has = Vec::new();
@@ -109,7 +112,10 @@ pub(crate) async fn server_in_results(cell: Cell) -> Result {
     if cell.is_stateless() {
         world.tool("form", json!({})).await?;
     }
-    for line in world.tap.heard(|line| line.get("result").is_some()) {
+    for line in world
+        .tap
+        .server_messages(|line| line.get("result").is_some())
+    {
         let info = &line["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
         has.push(info["name"] == "everything");
     }
@@ -134,7 +140,7 @@ pub(crate) async fn batch(cell: Cell) -> Result {
         let is_refused = line.get("error").is_some() && line["id"].is_null();
         is_refused || line.is_array() || line["id"] == "tap-a"
     };
-    let line = world.tap.hear(is_about).await;
+    let line = world.tap.wait_for_message(is_about).await;
     if let Some(code) = line["error"]["code"].as_i64() {
         return Ok(Outcome::Refused(code));
     }
@@ -150,7 +156,7 @@ pub(crate) async fn batch(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// One request is served at a time; the next is told so, and nothing is broken.
+/// One request is served at a time; the next gets "busy", and the session goes on.
 pub(crate) async fn busy(cell: Cell) -> Result {
     let mut limits = Limits::server();
     limits.max_peer_requests(1);
@@ -190,7 +196,7 @@ pub(crate) async fn shutdown(cell: Cell) -> Result {
         .client
         .call("tools/call", r#"{"name":"waits"}"#)
         .send();
-    world.settled().await;
+    world.wait_until_idle().await;
     world.running.shut_down();
     let late = world.raw("tools/list", json!({})).await;
     assert_eq!(late, Outcome::Refused(-32600));
@@ -218,7 +224,7 @@ pub(crate) async fn shutdown_of_listen(cell: Cell) -> Result {
     world.running.shut_down();
     let ended = listening.await.map_err(|error| Outcome::refused(&error))?;
     let ended: serde_json::Value = serde_json::from_str(ended.as_str()).expect("JSON");
-    let id = &world.tap.asked("subscriptions/listen")[0]["id"];
+    let id = &world.tap.client_messages("subscriptions/listen")[0]["id"];
     assert_eq!(
         ended["_meta"]["io.modelcontextprotocol/subscriptionId"],
         *id

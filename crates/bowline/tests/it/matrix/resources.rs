@@ -134,7 +134,7 @@ pub(crate) async fn wrong_prompt(cell: Cell) -> Result {
     unknown.map(|_| Outcome::Works)
 }
 
-/// What is typed is said in the words of the revision: older ones have no context.
+/// The completed argument is sent as the revision has it: older ones have no context.
 async fn completed(cell: Cell) -> std::result::Result<Value, Outcome> {
     let world = cell.world().await;
     let known = CompletionContext::new().arguments([("kind", "cat".to_owned())]);

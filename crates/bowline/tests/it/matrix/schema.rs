@@ -1,5 +1,5 @@
-//! Every line against the schema file of its revision: what is said must be what the file
-//! describes, and have no member that the file doesn't know.
+//! Every line against the schema file of its revision: messages must match their definition, and
+//! have no member that it doesn't have.
 
 mod tasks;
 
@@ -10,9 +10,9 @@ use bowline::types::Revision;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::tap::{Line, Who};
+use super::tap::{Line, Sender};
 
-/// What is wrong with what was said, in words.
+/// Returns what is wrong with the lines.
 pub(crate) fn faults(revision: Revision, lines: &[Line]) -> Vec<String> {
     let file = FILES
         .iter()
@@ -33,7 +33,7 @@ pub(crate) fn faults(revision: Revision, lines: &[Line]) -> Vec<String> {
 struct Talk {
     file: &'static File,
     /// Requests without an answer: who asked, the id, the method.
-    asked: Vec<(Who, Value, String)>,
+    asked: Vec<(Sender, Value, String)>,
     faults: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Talk {
         match &line.value {
             Value::Array(parts) => {
                 let is_answer = |part: &Value| part.get("method").is_none();
-                if line.from != Who::Tap && !parts.iter().all(is_answer) {
+                if line.from != Sender::Tap && !parts.iter().all(is_answer) {
                     self.fault(line, "an array of our own has answers alone".to_owned());
                 }
                 for value in parts {
@@ -61,34 +61,34 @@ impl Talk {
             (Some(method), Some(id)) => {
                 self.asked.push((line.from, id.clone(), method.to_owned()));
                 let side = match line.from {
-                    Who::Client => "ClientRequest",
-                    Who::Server => "ServerRequest",
+                    Sender::Client => "ClientRequest",
+                    Sender::Server => "ServerRequest",
                     // It may say what it likes.
-                    Who::Tap => return,
+                    Sender::Tap => return,
                 };
-                if line.from == Who::Client && self.said_of_task(line, method) {
+                if line.from == Sender::Client && self.said_of_task(line, method) {
                     return;
                 }
-                self.said(line, side, method);
+                self.check_method(line, side, method);
             }
             (Some(method), None) => {
                 let side = match line.from {
-                    Who::Client => "ClientNotification",
-                    Who::Server => "ServerNotification",
-                    Who::Tap => return,
+                    Sender::Client => "ClientNotification",
+                    Sender::Server => "ServerNotification",
+                    Sender::Tap => return,
                 };
-                self.said(line, side, method);
-                self.belongs(line, method);
+                self.check_method(line, side, method);
+                self.check_subscription_id(line, method);
             }
             (None, id) => {
                 let id = id.cloned().unwrap_or(Value::Null);
-                self.answer(line, &id);
+                self.check_response(line, &id);
             }
         }
     }
 
     /// A request or a notification.
-    fn said(&mut self, line: &Line, side: &str, method: &str) {
+    fn check_method(&mut self, line: &Line, side: &str, method: &str) {
         let Some(definition) = self.file.message(side, method) else {
             return self.fault(line, format!("{method} is no {side}"));
         };
@@ -104,8 +104,8 @@ impl Talk {
         self.check(line, "JSONRPCMessage", &line.value);
     }
 
-    /// What a subscription is told carries its id (SB-4), and nothing is told without one.
-    fn belongs(&mut self, line: &Line, method: &str) {
+    /// Notifications of a subscription carry its id (SB-4), and none is sent without one.
+    fn check_subscription_id(&mut self, line: &Line, method: &str) {
         let is_change = method.ends_with("/list_changed") || method.ends_with("/updated");
         if self.file.revision != Revision::V2026_07_28 || !is_change {
             return;
@@ -120,13 +120,13 @@ impl Talk {
         }
     }
 
-    fn answer(&mut self, line: &Line, id: &Value) {
-        let is_to_server = line.from != Who::Server;
+    fn check_response(&mut self, line: &Line, id: &Value) {
+        let is_to_server = line.from != Sender::Server;
         let place = self
             .asked
             .iter()
-            .position(|(from, of, _)| of == id && (*from == Who::Server) == is_to_server);
-        if line.from == Who::Tap {
+            .position(|(from, of, _)| of == id && (*from == Sender::Server) == is_to_server);
+        if line.from == Sender::Tap {
             return;
         }
         if id.is_null() && self.file.revision < Revision::V2025_11_25 {
@@ -370,7 +370,7 @@ fn faults_are_found() {
         let asked =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t"}});
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
-        vec![by(Who::Client, asked), by(Who::Server, answer)]
+        vec![by(Sender::Client, asked), by(Sender::Server, answer)]
     };
     let one = |from, value| vec![by(from, value)];
     let [first, .., before, last] = Revision::ALL;
@@ -391,20 +391,23 @@ fn faults_are_found() {
             result(json!({"content": text, "resultType": "complete"})),
             false,
         ),
-        (before, one(Who::Server, ping.clone()), true),
-        (last, one(Who::Server, ping), false),
-        (before, one(Who::Server, change.clone()), true),
-        (before, one(Who::Client, change.clone()), false),
-        (last, one(Who::Server, change), false),
-        (before, one(Who::Server, error.clone()), false),
+        (before, one(Sender::Server, ping.clone()), true),
+        (last, one(Sender::Server, ping), false),
+        (before, one(Sender::Server, change.clone()), true),
+        (before, one(Sender::Client, change.clone()), false),
+        (last, one(Sender::Server, change), false),
+        (before, one(Sender::Server, error.clone()), false),
         (
             before,
-            vec![by(Who::Tap, asked.clone()), by(Who::Server, error.clone())],
+            vec![
+                by(Sender::Tap, asked.clone()),
+                by(Sender::Server, error.clone()),
+            ],
             true,
         ),
         (
             last,
-            vec![by(Who::Tap, asked), by(Who::Server, error)],
+            vec![by(Sender::Tap, asked), by(Sender::Server, error)],
             false,
         ),
     ] {

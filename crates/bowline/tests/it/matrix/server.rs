@@ -1,4 +1,4 @@
-//! A server that has everything.
+//! A server with every feature.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +41,7 @@ struct Sum {
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
-    /// Who it is.
+    /// The principal.
     name: String,
 }
 
@@ -114,7 +114,7 @@ fn contents(server: Server) -> Server {
         })
 }
 
-/// Everything that can be said of what there is.
+/// Features with all their metadata.
 fn described(server: Server) -> Server {
     let described = tool("described", |Add { a, b }: Add| async move {
         Json(Sum { sum: a + b })

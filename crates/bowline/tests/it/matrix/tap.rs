@@ -10,9 +10,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader, duplex, split};
 use tokio::sync::{mpsc, watch};
 
-/// Who said a line.
+/// The sender of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Sender {
     Client,
     Server,
     /// The test itself, in the client's place: it may break the protocol.
@@ -22,7 +22,7 @@ pub(crate) enum Who {
 /// A line, as it went over the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    pub(crate) from: Who,
+    pub(crate) from: Sender,
     pub(crate) value: Value,
 }
 
@@ -60,13 +60,13 @@ impl Tap {
             let (from_server, to_server) = split(ours);
             let (reader, writer) = split(theirs);
             tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
-            tokio::spawn(kept.clone().hear_client(from_client, to_server, said));
-            tokio::spawn(kept.hear_server(from_server, to_client));
+            tokio::spawn(kept.clone().relay_client(from_client, to_server, said));
+            tokio::spawn(kept.relay_server(from_server, to_client));
         });
         tap
     }
 
-    async fn hear_client(
+    async fn relay_client(
         self,
         from: impl AsyncRead + Unpin,
         mut to: impl tokio::io::AsyncWrite + Unpin,
@@ -76,12 +76,12 @@ impl Tap {
         loop {
             let (by, line) = tokio::select! {
                 line = lines.next_line() => match line {
-                    Ok(Some(line)) => (Who::Client, line),
+                    Ok(Some(line)) => (Sender::Client, line),
                     _ => break,
                 },
-                Some(line) = said.recv() => (Who::Tap, line),
+                Some(line) = said.recv() => (Sender::Tap, line),
             };
-            self.keep(by, &line);
+            self.record(by, &line);
             if to.write_all(format!("{line}\n").as_bytes()).await.is_err() {
                 break;
             }
@@ -91,14 +91,14 @@ impl Tap {
         self.end();
     }
 
-    async fn hear_server(
+    async fn relay_server(
         self,
         from: impl AsyncRead + Unpin,
         mut to: impl tokio::io::AsyncWrite + Unpin,
     ) {
         let mut lines = BufReader::new(from).lines();
         while let Ok(Some(line)) = lines.next_line().await {
-            let value = self.keep(Who::Server, &line);
+            let value = self.record(Sender::Server, &line);
             // The answers to a batch of ours are one array.
             let answer = value.get(0).unwrap_or(&value);
             let id = answer["id"].as_str();
@@ -112,7 +112,7 @@ impl Tap {
         self.end();
     }
 
-    fn keep(&self, from: Who, line: &str) -> Value {
+    fn record(&self, from: Sender, line: &str) -> Value {
         let value: Value = serde_json::from_str(line).unwrap_or(Value::Null);
         let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push(Line {
@@ -135,19 +135,19 @@ impl Tap {
         lines.clone()
     }
 
-    /// What the server said so far that fits.
-    pub(crate) fn heard(&self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+    /// The messages of the server so far that match.
+    pub(crate) fn server_messages(&self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut lines = self.lines();
-        lines.retain(|line| line.from == Who::Server && fits(&line.value));
+        lines.retain(|line| line.from == Sender::Server && fits(&line.value));
         lines.into_iter().map(|line| line.value).collect()
     }
 
-    /// What the server said first that fits, now or later.
-    pub(crate) async fn hear(&self, fits: impl Fn(&Value) -> bool) -> Value {
+    /// The first message of the server that matches, now or later.
+    pub(crate) async fn wait_for_message(&self, fits: impl Fn(&Value) -> bool) -> Value {
         let mut changes = self.0.changes.subscribe();
         loop {
             changes.mark_unchanged();
-            if let Some(first) = self.heard(&fits).into_iter().next() {
+            if let Some(first) = self.server_messages(&fits).into_iter().next() {
                 return first;
             }
             changes.changed().await.expect("the tap is ours");
@@ -156,13 +156,13 @@ impl Tap {
 
     /// The first notification of the server of a method.
     pub(crate) async fn notification(&self, method: &str) -> Value {
-        self.hear(|line| line["method"] == method).await
+        self.wait_for_message(|line| line["method"] == method).await
     }
 
-    /// What the client said so far under a method.
-    pub(crate) fn asked(&self, method: &str) -> Vec<Value> {
+    /// The messages of the client so far with a method.
+    pub(crate) fn client_messages(&self, method: &str) -> Vec<Value> {
         let mut lines = self.lines();
-        lines.retain(|line| line.from == Who::Client && line.value["method"] == method);
+        lines.retain(|line| line.from == Sender::Client && line.value["method"] == method);
         lines.into_iter().map(|line| line.value).collect()
     }
 
@@ -179,11 +179,11 @@ impl Tap {
 
     /// The answer to a request of an id.
     pub(crate) async fn answer(&self, id: &Value) -> Value {
-        self.hear(|line| line["id"] == *id && line.get("method").is_none())
+        self.wait_for_message(|line| line["id"] == *id && line.get("method").is_none())
             .await
     }
 
-    /// Waits until nothing more can be said.
+    /// Waits until no more messages can be sent.
     pub(crate) async fn ended(&self) {
         let mut changes = self.0.changes.subscribe();
         while *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner) < 2 {

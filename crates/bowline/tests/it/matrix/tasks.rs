@@ -92,7 +92,7 @@ pub(crate) async fn awaited(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// Progress of a task goes to whoever asked when the call was made.
+/// Progress of a task is sent to the client that asked for it with the call.
 pub(crate) async fn progress(cell: Cell) -> Result {
     let world = world(&cell).await;
     let reports = Arc::new(AtomicU32::new(0));
@@ -150,11 +150,11 @@ pub(crate) async fn dropped(cell: Cell) -> Result {
         return Ok(Outcome::Absent);
     }
     // It is looked at, so it is a task.
-    while world.tap.asked("tasks/get").is_empty() {
+    while world.tap.client_messages("tasks/get").is_empty() {
         tokio::task::yield_now().await;
     }
     call.abort();
-    while world.tap.asked("tasks/cancel").is_empty() {
+    while world.tap.client_messages("tasks/cancel").is_empty() {
         tokio::task::yield_now().await;
     }
     Ok(Outcome::Works)

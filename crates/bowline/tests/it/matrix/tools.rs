@@ -145,7 +145,7 @@ pub(crate) async fn failure(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-/// The model is told of wrong arguments since 2025-11-25 (TL-12), the caller before.
+/// Invalid arguments are a tool error since 2025-11-25 (TL-12), and a protocol error before.
 pub(crate) async fn wrong_arguments(cell: Cell) -> Result {
     let world = cell.world().await;
     let result = world.tool("sum", json!({"a": 1, "b": "two"})).await?;

@@ -21,7 +21,7 @@ use super::tap::Tap;
 pub(crate) enum Outcome {
     /// It does what it is for.
     Works,
-    /// What the revision lacks is said in words instead.
+    /// What the revision lacks is replaced by text.
     Words,
     /// What the revision lacks is left out, and the rest works.
     Absent,
@@ -104,7 +104,7 @@ impl Cell {
         self.world_with(server, |_| {}).await
     }
 
-    /// Another server, and more to be said about the client.
+    /// Another server, and more settings of the client.
     pub(crate) async fn world_with(
         &self,
         server: Server,
@@ -180,7 +180,7 @@ impl World {
     }
 
     /// The next notification of a method that the client hands out.
-    pub(crate) async fn note(&mut self, method: &str) -> Value {
+    pub(crate) async fn next_notification(&mut self, method: &str) -> Value {
         loop {
             let (of, params) = self.notes.recv().await.expect("the client is there");
             if of == method {
@@ -189,18 +189,20 @@ impl World {
         }
     }
 
-    /// When this returns, everything is said that was to be said before.
-    pub(crate) async fn settled(&self) {
+    /// Returns when everything that was sent before has arrived.
+    pub(crate) async fn wait_until_idle(&self) {
         let echoed = self.text("echo", json!({"text": "done"})).await;
         assert_eq!(echoed, Ok("done".to_owned()));
     }
 
     /// How many notifications of a method went over the wire.
-    pub(crate) fn told(&self, method: &str) -> usize {
-        self.tap.heard(|line| line["method"] == method).len()
+    pub(crate) fn count_notifications(&self, method: &str) -> usize {
+        self.tap
+            .server_messages(|line| line["method"] == method)
+            .len()
     }
 
-    /// The parameters of a request of the tap: what it says of itself, and more.
+    /// The parameters of a request of the tap, with the `_meta` of the stateless era.
     pub(crate) fn params(&self, more: Value) -> Value {
         let mut params = more;
         if self.revision == Revision::V2026_07_28 {

@@ -1,4 +1,4 @@
-//! What a server has is found and used, in every revision.
+//! Features of a server are listed and used, in every revision.
 
 use bowline::ErrorKind;
 use bowline::server::{Context, Json, Server, State, ToolError, template, tool};
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lines::Lines;
+use super::line_client::LineClient;
 use super::support::{call, connected, connected_with, tool as called};
 
 #[derive(Deserialize, JsonSchema)]
@@ -134,7 +134,7 @@ async fn tools_resources_and_prompts_work_in_every_revision() {
 
 // proves: SV-5, ER-4, F-HD-01
 #[tokio::test]
-async fn what_goes_wrong_is_told_without_secrets() {
+async fn errors_are_sent_without_secrets() {
     for revision in Revisions::ALL.iter() {
         let client = connected(server(), revision).await;
         let words = called(&client, "fails", "{}").await;
@@ -200,7 +200,7 @@ async fn a_handler_asks_the_client_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
+async fn a_misconfigured_server_names_what_is_missing() {
     let server = Server::new("wrong", "1").tool("it", "", |_: State<String>| async {});
     let error = server.build().expect_err("no state");
     assert_eq!(error.kind(), ErrorKind::Config);
@@ -215,17 +215,23 @@ async fn a_server_that_is_set_up_wrongly_says_what_is_missing() {
     assert!(
         error
             .to_string()
-            .contains("tool number: its arguments are no object"),
+            .contains("tool number: its arguments are not an object"),
         "{error}"
     );
     let server = Server::new("wrong", "1").template("{a}{b}", "x", || async { "" });
     assert!(server.build().is_err());
     let server = Server::new("wrong", "1").prompt("p", "", |_: Lists| async { "" });
     let words = server.build().expect_err("no text").to_string();
-    assert!(words.contains("prompt p: names is an array"), "{words}");
+    assert!(
+        words.contains("prompt p: argument names is an array"),
+        "{words}"
+    );
     let server = Server::new("wrong", "1").template("r:{names}", "r", |_: Lists| async { "" });
     let words = server.build().expect_err("no text").to_string();
-    assert!(words.contains("r:{names}: names is an array"), "{words}");
+    assert!(
+        words.contains("r:{names}: argument names is an array"),
+        "{words}"
+    );
     let server = Server::new("wrong", "1").template("r:{other}", "r", |_: Name| async { "" });
     let words = server.build().expect_err("no name").to_string();
     assert!(words.contains("needs \"name\""), "{words}");
@@ -278,7 +284,7 @@ struct Lists {
 
 // proves: SV-1, ER-4
 #[tokio::test]
-async fn any_error_can_be_returned_and_only_words_are_told() {
+async fn any_error_can_be_returned_and_only_messages_are_sent() {
     type Boxed = Box<dyn std::error::Error + Send + Sync>;
     let server = Server::new("errors", "1")
         .tool("string", "", || async { Err::<(), _>("no".to_owned()) })
@@ -390,7 +396,7 @@ async fn prompts_and_templates_have_numbers_and_truth_values() {
     let wrong = r#"{"name":"p","arguments":{"first":"x"}}"#;
     let error = client.call("prompts/get", wrong).await;
     let words = error.expect_err("no number").to_string();
-    assert!(words.contains("arguments are wrong: first: "), "{words}");
+    assert!(words.contains("invalid arguments: first: "), "{words}");
     assert!(words.contains("expected u32"), "{words}");
 }
 
@@ -448,7 +454,7 @@ struct Written {
 
 // `format` of a number is Rust's own: validators of other languages complain about it.
 #[tokio::test]
-async fn schemas_say_what_json_schema_knows_and_what_is_written() {
+async fn schemas_are_json_schema_of_the_serialized_form() {
     let server = Server::new("schemas", "1").tool("it", "", |_: Numbers| async {
         Json(Written {
             count: 1,
@@ -476,7 +482,7 @@ async fn schemas_say_what_json_schema_knows_and_what_is_written() {
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_no_method() {
+async fn methods_without_features_are_not_found() {
     for revision in Revisions::ALL.iter() {
         let client = connected(Server::new("empty", "1"), revision).await;
         for (method, params) in [
@@ -498,7 +504,7 @@ async fn what_is_not_offered_is_no_method() {
 
 // proves: PV-3
 #[tokio::test]
-async fn only_who_discovers_a_server_is_told_everything_of_it() {
+async fn only_discover_returns_the_full_server_info() {
     let icon = Icon::new("data:image/png;base64,AAAA");
     let info = Implementation::new("test", "1.0.0")
         .title("Test")
@@ -535,7 +541,7 @@ async fn a_cursor_is_good_for_its_own_list() {
         "resources/templates/list",
     ];
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let mut client = Lines::open(&server);
+        let mut client = LineClient::open(&server);
         client.begin(revision).await;
         for of in lists {
             let first = client.ask(of, "{}").await;

@@ -1,4 +1,4 @@
-//! How long clients may keep what they got.
+//! Cache hints in results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +52,7 @@ fn hints(result: &serde_json::Value) -> (&serde_json::Value, &serde_json::Value)
 
 // proves: SV-3
 #[tokio::test]
-async fn clients_are_told_how_long_they_may_keep_lists_and_contents() {
+async fn results_have_cache_hints_for_lists_and_contents() {
     let client = connected(server(), Revision::V2026_07_28).await;
     for method in [
         "server/discover",
@@ -83,7 +83,7 @@ async fn clients_are_told_how_long_they_may_keep_lists_and_contents() {
 }
 
 #[tokio::test]
-async fn older_clients_are_told_nothing_of_it() {
+async fn older_clients_get_no_cache_hints() {
     let client = connected(server(), Revision::V2025_11_25).await;
     let result = call(&client, "tools/list", "{}").await;
     assert_eq!(hints(&result), (&json!(null), &json!(null)));
@@ -93,7 +93,7 @@ async fn older_clients_are_told_nothing_of_it() {
 
 // proves: MO-1
 #[tokio::test]
-async fn our_client_keeps_what_our_server_lets_it_keep() {
+async fn the_client_caches_what_the_server_allows() {
     let client = connected(server(), Revision::V2026_07_28).await;
     for _ in 0..3 {
         let read = client.resources().read("test://kept").await;
@@ -106,7 +106,7 @@ async fn our_client_keeps_what_our_server_lets_it_keep() {
 }
 
 #[tokio::test]
-async fn parts_of_a_resource_keep_the_type_that_their_handler_gave_them() {
+async fn contents_keep_the_media_type_of_their_handler() {
     let typed = |mime_type: Option<&str>| {
         let mut part = TextResourceContents::new("test://parts", "{}");
         part.mime_type = mime_type.map(str::to_owned);

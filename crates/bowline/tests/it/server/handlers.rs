@@ -18,7 +18,7 @@ use bowline::types::{ErrorObject, InputSchema, JsonObject, Revision, Revisions};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::LineClient;
 use super::support::{call, connected, tool as called};
 
 struct Proxy;
@@ -52,7 +52,7 @@ impl Handler for Proxy {
 
 // proves: SV-1
 #[tokio::test]
-async fn a_handler_answers_what_it_has_and_nothing_else() {
+async fn a_handler_answers_only_what_it_implements() {
     for revision in Revisions::ALL.iter() {
         let client = connected(Server::with_handler("proxy", "1", Proxy), revision).await;
         let listed = call(&client, "tools/list", r#"{"cursor":"second"}"#).await;
@@ -101,26 +101,26 @@ impl Handler for Growing {
 
 // proves: SV-1, SV-3
 #[tokio::test]
-async fn a_handler_logs_and_tells_of_changes() {
+async fn a_handler_logs_and_announces_changes() {
     let server = Server::with_handler("growing", "1", Growing(AtomicUsize::new(0)));
-    let mut client = Lines::open(&server.build().expect("it can be served"));
+    let mut client = LineClient::open(&server.build().expect("it can be served"));
     let introduced = client.begin(Revision::V2025_11_25).await;
     assert!(introduced["result"]["capabilities"]["logging"].is_object());
     let watched = client.ask("resources/subscribe", r#"{"uri":"r:"}"#).await;
     assert!(watched["result"].is_object(), "{watched}");
     let call = client.send("tools/call", r#"{"name":"any"}"#).await;
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..6 {
-        let message = client.hear().await;
+        let message = client.receive().await;
         match message["method"].as_str() {
-            Some(method) => heard.push(method.to_owned()),
+            Some(method) => received.push(method.to_owned()),
             None => {
                 assert_eq!(message["id"], call);
                 assert_eq!(message["result"]["content"][0]["text"], "0 true");
             }
         }
     }
-    heard.sort_unstable();
+    received.sort_unstable();
     let expected = [
         "notifications/message",
         "notifications/prompts/list_changed",
@@ -128,7 +128,7 @@ async fn a_handler_logs_and_tells_of_changes() {
         "notifications/resources/updated",
         "notifications/tools/list_changed",
     ];
-    assert_eq!(heard, expected);
+    assert_eq!(received, expected);
 }
 
 // proves: SV-3
@@ -166,7 +166,7 @@ struct Variable {
     x: String,
 }
 
-/// Counts, says who calls, and refuses one method.
+/// Counts, sets the principal, and refuses one method.
 #[derive(Clone)]
 struct Guard(Arc<AtomicUsize>);
 
@@ -234,7 +234,7 @@ where
 
 // proves: MO-2
 #[tokio::test]
-async fn layers_see_requests_and_calls_and_tell_handlers_who_asks() {
+async fn layers_see_requests_and_calls_and_set_the_principal() {
     let count = Arc::new(AtomicUsize::new(0));
     let guard = Guard(Arc::clone(&count));
     let who = tool(
@@ -328,7 +328,7 @@ async fn a_layer_changes_requests_and_fails_in_its_own_way() {
     }
 }
 
-/// Lets nobody in.
+/// Refuses every request.
 #[derive(Clone)]
 struct Closed<S = ()>(S);
 
@@ -356,7 +356,7 @@ impl<S: Service<ClientRequest, Error = ErrorObject>> Service<ClientRequest> for 
 
 // proves: MO-2
 #[tokio::test]
-async fn a_layer_that_lets_nobody_in_is_not_passed_by() {
+async fn a_layer_that_refuses_every_request_is_not_bypassed() {
     let server = || {
         Server::new("closed", "1")
             .tool("t", "", || async { "t" })
@@ -387,7 +387,7 @@ async fn a_layer_that_lets_nobody_in_is_not_passed_by() {
         ),
     ];
     for (revision, own) in [(Revision::V2025_11_25, &old[..]), (Revision::LATEST, &new)] {
-        let mut client = Lines::open(&server().build().expect("it can be served"));
+        let mut client = LineClient::open(&server().build().expect("it can be served"));
         client.begin(revision).await;
         for (method, params) in both.iter().chain(own) {
             let answer = client.ask(method, params).await;

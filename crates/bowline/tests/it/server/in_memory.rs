@@ -1,4 +1,4 @@
-//! A server in the memory of whoever tests it.
+//! A server in the memory of its test.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use bowline::types::common::Implementation;
 use bowline::{Client, ClientConfig, ErrorKind};
 use bowline_proto::codec::FrameLimits;
 
-/// A server, and what tells whether it is still there.
+/// A server, and a handle that shows whether it still exists.
 fn server() -> (Running, Weak<()>) {
     let alive = Arc::new(());
     let weak = Arc::downgrade(&alive);
@@ -33,7 +33,7 @@ async fn greeted(client: &Client) -> String {
     result.expect("it is served").text()
 }
 
-/// Time is paused: it passes only when nobody has anything to do.
+/// Time is paused: it passes only when all tasks wait.
 async fn gone(server: &Weak<()>) -> bool {
     for _ in 0..100 {
         if server.strong_count() == 0 {

@@ -1,4 +1,4 @@
-//! What a client is not told is in the log, with its request.
+//! Errors that are hidden from a client are logged with its request.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

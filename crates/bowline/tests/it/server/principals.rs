@@ -1,4 +1,4 @@
-//! Who asks: known to handlers, and bound to what was asked of them.
+//! Principals: available to handlers, and bound to the questions that were asked.
 
 use std::task::{Context as TaskContext, Poll};
 
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::LineClient;
 
-/// Believes whoever a request says it comes from.
+/// Trusts the principal that a request names.
 #[derive(Clone)]
 struct Gullible<S = ()>(S);
 
@@ -66,7 +66,7 @@ impl<S: Service<ToolRequest>> Service<ToolRequest> for Gullible<S> {
     }
 }
 
-/// Asks, and tells who asked for it.
+/// Asks, and returns the principal.
 async fn asks(cx: Context) -> Result<String, ToolError> {
     let roots = cx.roots("roots").await?;
     let who = cx.principal().map(|who| who.id().to_owned());
@@ -92,13 +92,13 @@ impl Handler for Asks {
     }
 }
 
-async fn begun(server: &Running) -> Lines {
-    let mut client = Lines::open(server);
+async fn begun(server: &Running) -> LineClient {
+    let mut client = LineClient::open(server);
     client.begin(Revision::LATEST).await;
     client
 }
 
-/// A request for somebody, with the answer to what an earlier one was asked.
+/// A request of one principal, with the answer to an earlier question.
 fn params(target: &Value, user: &str, asked: Option<&Value>) -> String {
     let mut params = target.clone();
     params["_meta"] = json!({"user": user});
@@ -111,7 +111,7 @@ fn params(target: &Value, user: &str, asked: Option<&Value>) -> String {
 
 // proves: MO-2, F-OA-20
 #[tokio::test]
-async fn what_one_principal_is_asked_another_one_can_not_answer() {
+async fn questions_to_one_principal_can_not_be_answered_by_another() {
     let called = ("tools/call", json!({"name": "asks", "arguments": {}}));
     let registered = Server::new("who", "1")
         .tool("asks", "", asks)
@@ -150,10 +150,11 @@ fn clone_of(server: &Server) -> Server {
     Server::sharing("who", "1", &server.features())
 }
 
-/// A client on a stream that belongs to somebody.
-async fn begun_as(server: &Running, user: &str) -> Lines {
+/// A client on a stream that belongs to a principal.
+async fn begun_as(server: &Running, user: &str) -> LineClient {
     let principal = Principal::new(user);
-    let mut client = Lines::open_with(|stream: Stream| server.serve_stream_as(stream, principal));
+    let mut client =
+        LineClient::open_with(|stream: Stream| server.serve_stream_as(stream, principal));
     client.begin(Revision::LATEST).await;
     client
 }

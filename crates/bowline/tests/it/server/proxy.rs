@@ -1,4 +1,4 @@
-//! A proxy: a handler with full control that passes everything on to another server.
+//! A proxy: a handler with full control that forwards everything to another server.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::lines::Lines;
+use super::line_client::LineClient;
 use super::support::{call, connected_with, tool as called};
 
 /// Longer than anything takes on a busy machine.
@@ -37,10 +37,10 @@ const LONG: Duration = Duration::from_secs(60);
 /// Passes everything on to the server behind it.
 struct Proxy {
     upstream: Client,
-    /// Who passes changes on, by resource.
+    /// The tasks that forward changes, by resource.
     followed: Mutex<BTreeMap<String, JoinHandle<()>>>,
     /// What its client does with subscriptions and levels.
-    heard: mpsc::Sender<String>,
+    received: mpsc::Sender<String>,
 }
 
 impl Proxy {
@@ -51,7 +51,7 @@ impl Proxy {
     }
 
     fn tell(&self, words: String) {
-        self.heard.try_send(words).expect("the test listens");
+        self.received.try_send(words).expect("the test listens");
     }
 }
 
@@ -145,37 +145,38 @@ fn behind() -> Server {
         })
 }
 
-/// The proxy, and what it hears.
+/// The proxy, and the notifications that it receives.
 async fn proxy(revision: Revision) -> (Server, mpsc::Receiver<String>) {
     proxy_of(behind(), revision).await
 }
 
 async fn proxy_of(behind: Server, revision: Revision) -> (Server, mpsc::Receiver<String>) {
-    // It asks nobody: questions are passed on, and its own client must not see them.
+    // It asks its own client nothing: questions are forwarded, and its upstream client must not see
+    // them.
     let upstream = connected_with(behind, revision, |config| {
         let elicitation = ElicitationCapability::new();
         let can = ClientCapabilities::new().elicitation(elicitation);
         config.connection().capabilities(can);
     });
-    let (heard, hears) = mpsc::channel(64);
+    let (received, hears) = mpsc::channel(64);
     let proxy = Proxy {
         upstream: upstream.await,
         followed: Mutex::default(),
-        heard,
+        received,
     };
     (Server::with_handler("proxy", "1", proxy), hears)
 }
 
-async fn next(heard: &mut mpsc::Receiver<String>) -> String {
-    let heard = timeout(LONG, heard.recv()).await;
-    heard.expect("it is told").expect("the proxy is there")
+async fn next(received: &mut mpsc::Receiver<String>) -> String {
+    let received = timeout(LONG, received.recv()).await;
+    received.expect("it is told").expect("the proxy is there")
 }
 
 // proves: SV-1
 #[tokio::test]
 async fn a_proxy_passes_results_errors_and_changes_on() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let (server, mut heard) = proxy(revision).await;
+        let (server, mut received) = proxy(revision).await;
         let client = connected_with(server, revision, |_| {}).await;
         let listed = call(&client, "tools/list", "{}").await;
         assert_eq!(listed["tools"][0]["name"], "greets", "{revision}");
@@ -184,7 +185,7 @@ async fn a_proxy_passes_results_errors_and_changes_on() {
         assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
         let watching = client.resources().subscribe("count:").await;
         let mut watching = watching.expect("it can be watched");
-        assert_eq!(next(&mut heard).await, "subscribed count:");
+        assert_eq!(next(&mut received).await, "subscribed count:");
         assert_eq!(called(&client, "bump", "{}").await, "0");
         let change = timeout(LONG, watching.next()).await;
         let expected = Some(SubscriptionEvent::Resource("count:".to_owned()));
@@ -192,14 +193,22 @@ async fn a_proxy_passes_results_errors_and_changes_on() {
         let read = call(&client, "resources/read", r#"{"uri":"count:"}"#).await;
         assert_eq!(read["contents"][0]["text"], "1");
         drop(watching);
-        assert_eq!(next(&mut heard).await, "unsubscribed count:", "{revision}");
+        assert_eq!(
+            next(&mut received).await,
+            "unsubscribed count:",
+            "{revision}"
+        );
         let watching = client.resources().subscribe("count:").await;
         let _watching = watching.expect("it can be watched");
-        assert_eq!(next(&mut heard).await, "subscribed count:");
+        assert_eq!(next(&mut received).await, "subscribed count:");
         // The client goes without a word.
         drop(client);
         drop(_watching);
-        assert_eq!(next(&mut heard).await, "unsubscribed count:", "{revision}");
+        assert_eq!(
+            next(&mut received).await,
+            "unsubscribed count:",
+            "{revision}"
+        );
     }
 }
 
@@ -235,9 +244,9 @@ impl Handler for Extended {
 
 // proves: SV-1, MO-2
 #[tokio::test]
-async fn a_proxy_passes_on_what_the_protocol_does_not_have() {
+async fn a_proxy_forwards_methods_outside_of_the_protocol() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let (hears, mut heard) = mpsc::channel(64);
+        let (hears, mut received) = mpsc::channel(64);
         let extended = Server::with_handler("extended", "1", Extended(hears));
         let (server, _) = proxy_of(extended, revision).await;
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -250,12 +259,12 @@ async fn a_proxy_passes_on_what_the_protocol_does_not_have() {
         assert_eq!((error.code, &*error.message), (-32601, "not even here"));
         // One that is given up is cancelled, and the others go on.
         let hanging = client.call("acme/hang", "{}").send();
-        assert_eq!(next(&mut heard).await, "hangs", "{revision}");
+        assert_eq!(next(&mut received).await, "hangs", "{revision}");
         drop(hanging);
-        assert_eq!(next(&mut heard).await, "given up", "{revision}");
+        assert_eq!(next(&mut received).await, "given up", "{revision}");
         let sent = client.notify("acme/note", r#"{"say":1}"#);
         sent.expect("it can be said");
-        assert_eq!(next(&mut heard).await, "acme/note 1", "{revision}");
+        assert_eq!(next(&mut received).await, "acme/note 1", "{revision}");
         let seen = seen.lock().expect("no panic");
         let seen = seen.iter().filter(|it| it.starts_with("acme/"));
         assert_eq!(
@@ -308,7 +317,7 @@ impl Service<ClientRequest> for Seen {
 
 // proves: SV-1
 #[tokio::test]
-async fn what_nobody_has_is_not_found() {
+async fn unknown_methods_are_not_found() {
     struct Plain;
     impl Handler for Plain {}
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
@@ -353,9 +362,9 @@ async fn a_proxy_passes_tasks_on() {
 // proves: SV-1, SV-3
 #[tokio::test]
 async fn a_handler_decides_about_subscriptions_and_levels() {
-    let (server, mut heard) = proxy(Revision::V2025_11_25).await;
+    let (server, mut received) = proxy(Revision::V2025_11_25).await;
     let server = server.build().expect("it can be served");
-    let mut client = Lines::open(&server);
+    let mut client = LineClient::open(&server);
     client.begin(Revision::V2025_11_25).await;
     let refused = client.ask("resources/subscribe", r#"{"uri":"forbidden:"}"#);
     assert_eq!(refused.await["error"]["message"], "not this one");
@@ -371,7 +380,7 @@ async fn a_handler_decides_about_subscriptions_and_levels() {
         let answer = client.ask(method, r#"{"uri":"count:"}"#).await;
         assert!(answer["result"].is_object(), "{answer}");
     }
-    let told = std::iter::from_fn(|| heard.try_recv().ok());
+    let told = std::iter::from_fn(|| received.try_recv().ok());
     let expected = ["subscribed count:", "level Error", "unsubscribed count:"];
     assert_eq!(Vec::from_iter(told), expected, "each once");
 }
@@ -379,14 +388,14 @@ async fn a_handler_decides_about_subscriptions_and_levels() {
 // SB-2: what is not honoured is left out.
 #[tokio::test]
 async fn a_resource_that_a_handler_refuses_is_not_honoured() {
-    let (server, mut heard) = proxy(Revision::V2026_07_28).await;
+    let (server, mut received) = proxy(Revision::V2026_07_28).await;
     let client = connected_with(server, Revision::V2026_07_28, |_| {}).await;
     let uris = ["count:".to_owned(), "forbidden:".to_owned()];
     let filter = SubscriptionFilter::new().resource_subscriptions(uris);
     let watching = client.subscribe(filter).await.expect("a part of it");
     let honoured = watching.honoured().resource_subscriptions;
     assert_eq!(honoured, Some(vec!["count:".to_owned()]));
-    assert_eq!(next(&mut heard).await, "subscribed count:");
+    assert_eq!(next(&mut received).await, "subscribed count:");
     drop(watching);
-    assert_eq!(next(&mut heard).await, "unsubscribed count:");
+    assert_eq!(next(&mut received).await, "unsubscribed count:");
 }

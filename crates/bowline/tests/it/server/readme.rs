@@ -1,4 +1,4 @@
-//! The server of the README does what the README says.
+//! The server of the README works as the README describes it.
 
 use std::time::Duration;
 

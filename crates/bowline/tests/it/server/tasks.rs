@@ -1,11 +1,11 @@
 //! Tasks: our client and our server, in both generations.
 
-mod asking;
-mod ended;
+mod ended_tasks;
+mod lifecycle;
 mod limits;
+mod lost_connections;
 mod refusals;
-mod running;
-mod surviving;
+mod task_input;
 
 use std::sync::{Arc, Mutex};
 

@@ -22,7 +22,7 @@ fn named(method: &str) -> Option<&'static str> {
 }
 
 impl Talk {
-    /// A request that the extension has. Whether it is one.
+    /// Checks a request of the extension. Returns `true` if it is one.
     pub(super) fn said_of_task(&mut self, line: &Line, method: &str) -> bool {
         let Some(name) = named(method).filter(|_| self.is_stateless()) else {
             return false;
@@ -34,7 +34,7 @@ impl Talk {
         true
     }
 
-    /// A result that is a task, or about one. Whether it is one.
+    /// Checks a result that is a task, or about one. Returns `true` if it is one.
     pub(super) fn result_of_task(&mut self, line: &Line, method: &str) -> bool {
         let result = &line.value["result"];
         match (self.is_stateless(), method) {
@@ -88,7 +88,7 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// What is not of its generation is found.
 #[test]
 fn faults_of_tasks_are_found() {
-    use crate::matrix::tap::Who;
+    use crate::matrix::tap::Sender;
     use serde_json::json;
 
     let task = |more: Value| {
@@ -103,7 +103,7 @@ fn faults_of_tasks_are_found() {
         let by = |from, value| Line { from, value };
         let asked = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": "t"}});
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
-        vec![by(Who::Tap, asked), by(Who::Server, answer)]
+        vec![by(Sender::Tap, asked), by(Sender::Server, answer)]
     };
     let check = |revision, mut lines: Vec<Line>, is_fine: bool| {
         // The tap may ask what it likes; its answers are checked all the same.

@@ -1,4 +1,4 @@
-//! Everything that a client can make grow, at its limit and one past it; and time.
+//! Everything that a client can make grow, at its limit and one past it; and times.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use bowline::types::tools::TaskSupport;
 use bowline::{Client, Error};
 use serde_json::json;
 
-use super::super::lines::Lines;
+use super::super::line_client::LineClient;
 use super::{Gate, NEW, OLD, World, code, started};
 
 pub(super) fn server(gate: &Gate, tasks: &TaskConfig) -> Server {
@@ -42,7 +42,7 @@ fn is_busy(error: &Error) {
 
 // proves: SV-3, SV-6, MO-4
 #[tokio::test(start_paused = true)]
-async fn as_many_tasks_run_as_may() {
+async fn running_tasks_are_limited() {
     for revision in [OLD, NEW] {
         let gate = Gate::new();
         let mut tasks = TaskConfig::new();
@@ -73,7 +73,7 @@ async fn a_handler_on_a_thread_counts_until_it_returns_also_when_its_task_is_gon
     let blocks = tool("waits", move || {
         let released = std::sync::Arc::clone(&released);
         async move {
-            // Until it is told, or the test has ended.
+            // Until it is released, or the test has ended.
             let _ = released.lock().expect("ours").recv();
             "done"
         }
@@ -122,10 +122,10 @@ async fn a_task_may_be_kept_and_waited_for_for_ever() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn a_handler_timeout_ends_neither_a_task_nor_who_waits_for_it() {
+async fn a_handler_timeout_ends_neither_a_task_nor_tasks_result() {
     let (gate, second) = (Gate::new(), Duration::from_secs(1));
     let server = server(&gate, &TaskConfig::new()).handler_timeout(Some(5 * second));
-    let mut client = Lines::open(&server.build().expect("it can be served"));
+    let mut client = LineClient::open(&server.build().expect("it can be served"));
     client.begin(OLD).await;
     let call = r#"{"name":"waits","arguments":{},"task":{}}"#;
     let task = client.ask("tools/call", call).await;
@@ -139,7 +139,7 @@ async fn a_handler_timeout_ends_neither_a_task_nor_who_waits_for_it() {
 
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
-async fn what_may_become_a_task_is_served_as_it_was_begun_when_the_store_is_full() {
+async fn an_optional_task_is_a_plain_call_when_the_store_is_full() {
     let gate = Gate::new();
     let mut tasks = TaskConfig::new();
     tasks.max_tasks(0);
@@ -189,7 +189,7 @@ async fn heavy(client: &Client, bytes: usize) -> Result<TaskHandle, Error> {
 
 // proves: SV-3, SV-6, MO-4
 #[tokio::test(start_paused = true)]
-async fn calls_that_run_as_tasks_are_weighed_until_their_handlers_are_gone() {
+async fn parameters_of_tasks_count_until_their_handlers_are_gone() {
     for revision in [OLD, NEW] {
         let gate = Gate::new();
         let mut tasks = TaskConfig::new();
@@ -220,7 +220,7 @@ async fn calls_that_run_as_tasks_are_weighed_until_their_handlers_are_gone() {
 
 // proves: SV-3, SV-6
 #[tokio::test(start_paused = true)]
-async fn of_a_call_that_runs_as_a_task_no_large_meta_is_kept() {
+async fn a_large_meta_of_a_task_is_not_kept() {
     let meta = tool("meta", |cx: bowline::server::Context| async move {
         assert!(cx.is_task());
         cx.meta().iter().count().to_string()
@@ -228,7 +228,7 @@ async fn of_a_call_that_runs_as_a_task_no_large_meta_is_kept() {
     let meta = meta.task_support(TaskSupport::Required);
     let world = World::new(Server::new("tasks", "1").add_tool(meta));
     for (bytes, kept) in [(15_000, "1"), (17_000, "0")] {
-        let mut client = Lines::open(&world.running);
+        let mut client = LineClient::open(&world.running);
         client.begin(OLD).await;
         let meta = json!({"example.com/x": "x".repeat(bytes)});
         let params = json!({"name": "meta", "task": {}, "_meta": meta});

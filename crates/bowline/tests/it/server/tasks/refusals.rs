@@ -1,4 +1,4 @@
-//! Who is refused, and how; and what is declared to whom.
+//! Refused task requests, and the declared task capabilities.
 
 use bowline::server::{Server, TaskConfig, tool};
 use bowline::types::capabilities::ClientCapabilities;
@@ -28,7 +28,7 @@ async fn refusal(client: &Client, method: &'static str, params: Value) -> i64 {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn who_has_not_declared_the_extension_is_told_what_is_needed() {
+async fn without_the_extension_the_error_names_it() {
     let world = World::new(server(&TaskConfig::new()));
     let able = world.client(NEW).await;
     let handle = started(&able, "must").await.expect("a task");
@@ -89,7 +89,7 @@ async fn tools_are_called_as_they_demand() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn each_generation_is_declared_where_it_is_spoken() {
+async fn each_generation_is_declared_in_its_own_revision() {
     let mut listed = TaskConfig::new();
     listed.listed(true);
     for (config, list) in [(TaskConfig::new(), false), (listed, true)] {
@@ -116,7 +116,7 @@ async fn each_generation_is_declared_where_it_is_spoken() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn ids_that_nobody_gave_are_unknown() {
+async fn unknown_task_ids_are_refused() {
     for revision in [OLD, NEW] {
         let world = World::new(server(&TaskConfig::new()));
         let client = world.client(revision).await;
@@ -139,7 +139,7 @@ async fn ids_that_nobody_gave_are_unknown() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn a_list_is_given_where_it_was_offered() {
+async fn tasks_list_is_served_where_it_was_declared() {
     let world = World::new(server(&TaskConfig::new()));
     let client = world.client(OLD).await;
     assert_eq!(refusal(&client, "tasks/list", json!({})).await, -32601);
@@ -165,7 +165,7 @@ async fn a_list_is_given_where_it_was_offered() {
 
 // proves: SV-3
 #[tokio::test(start_paused = true)]
-async fn the_tasks_of_a_principal_are_there_for_nobody_else() {
+async fn the_tasks_of_a_principal_are_hidden_from_others() {
     let mut config = TaskConfig::new();
     config.listed(true).max_ended_per_client(2);
     for revision in [OLD, NEW] {

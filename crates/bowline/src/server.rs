@@ -1,0 +1,93 @@
+//! Typed MCP servers.
+//!
+//! ```no_run
+//! use bowline::server::Server;
+//! use bowline::transport::stdio;
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Add { a: i64, b: i64 }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), bowline::Error> {
+//!     Server::new("calculator", "1.0.0")
+//!         .tool("add", "Adds two integers", |Add { a, b }: Add| async move { a + b })
+//!         .serve(stdio())
+//!         .await
+//! }
+//! ```
+//!
+//! A [handler](HandlerFn) is an async function whose parameter types declare what it needs: the
+//! arguments of the call, the [`Context`], shared [`State`], an [`Extension`] that a layer has
+//! added, the [`Principal`] that makes the request, and the [`Uri`] of a resource. Its return value
+//! becomes the result ([`IntoToolResult`], [`IntoResource`], [`IntoPrompt`]).
+//!
+//! All revisions of the protocol are served at once; handlers are the same for all of them.
+
+mod accept;
+// Where to find what:
+// - setting up: `builder` (and its `settings`, `layers`), `features` and `named_table` (what is
+//   registered), `tool`, `tool_name`, `resource`, `template`, `prompt`, `caching`, `principal`
+// - handlers: `extract` (arguments), `string_arguments`, `output`, `validation`, `context`,
+//   `client_questions` (sampling, elicitation, roots), `handler` (full control)
+// - serving: `running_server`, `accept`, `session` (one client), `session_set`, `server_core` (what
+//   sessions share), `service` and `layer` (middleware), `dispatch` (method to handler), `tasks`,
+//   `resource_subscriptions`
+// - rounds of input: `round_state_seal`, `used_round_states`
+// - threads: `blocking_threads`, `block_monitor`
+// - logs: `telemetry`, which docs/telemetry.md lists
+// Protocol rules belong in `bowline_proto::server`, not here.
+
+mod base64;
+mod block_monitor;
+mod blocking_threads;
+mod builder;
+mod caching;
+mod client_questions;
+mod context;
+mod dispatch;
+mod extract;
+mod features;
+mod handler;
+mod layer;
+mod named_table;
+mod output;
+mod principal;
+mod prompt;
+mod resource;
+mod resource_subscriptions;
+mod round_state_seal;
+mod running_server;
+mod server_core;
+mod service;
+mod session;
+mod session_set;
+mod string_arguments;
+mod tasks;
+mod telemetry;
+mod template;
+mod tool;
+mod tool_name;
+mod used_round_states;
+mod validation;
+
+pub use accept::Listener;
+pub use base64::base64;
+pub use builder::Server;
+pub use caching::Caching;
+pub use context::Context;
+pub use extract::{Extension, Extract, HandlerArguments, HandlerFn, State};
+#[doc(hidden)]
+pub use extract::{Input, Needs, Rejection};
+pub use features::ServerFeatures;
+pub use handler::Handler;
+pub use layer::{Next, RequestService, ToolRequest, ToolService};
+pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
+pub use principal::Principal;
+pub use prompt::{IntoCompletion, IntoPrompt, Partial, PromptDef, prompt};
+pub use resource::{IntoResource, ResourceDef, TemplateDef, Uri, resource, template};
+pub use running_server::{InMemory, Running};
+pub use service::ClientRequest;
+pub use tasks::TaskConfig;
+pub use tool::{ToolDef, tool};

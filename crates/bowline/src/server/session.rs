@@ -1,0 +1,263 @@
+//! One client on one stream.
+//!
+//! The protocol state machine (`bowline_proto::server::Session`) sits behind a short lock, as the
+//! client's does: a handler's response, its log messages and its questions enter it directly.
+//! Nothing here decides protocol rules; they are the core's.
+//!
+//! Files: `driver` moves bytes and events between the stream and the core, `wakeup` is one wake-up
+//! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
+//! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
+//! runs, `blocking_quota` limits the session's threads, `change_notifications` and
+//! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
+//! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
+//! value while the lock is held.
+
+mod blocking_quota;
+mod change_notifications;
+mod dispatch_inbound;
+mod driver;
+mod driver_slot;
+mod handler_run;
+mod listen_subscriptions;
+mod pending_url_elicitations;
+mod session_shutdown;
+mod wakeup;
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
+use bowline_proto::{
+    CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
+};
+use tracing::Span;
+
+use super::block_monitor;
+use super::context::Context;
+use super::principal::Principal;
+use super::resource_subscriptions::HandlerSubscriptions;
+use super::server_core::{Origin, ServerCore};
+use super::session_set::ShutdownMode;
+use super::telemetry::session_span;
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind};
+use crate::logged::entered;
+use crate::transport::Stream;
+use blocking_quota::BlockingQuota;
+use change_notifications::PendingChanges;
+use driver::Driver;
+use driver_slot::ReplacementContext;
+use pending_url_elicitations::PendingUrlElicitations;
+
+pub(super) use blocking_quota::JobId;
+pub(super) use driver_slot::ServeSession;
+pub(super) use handler_run::CANCEL_GRACE;
+
+/// The state that a session's driver and its handlers share.
+#[derive(Debug)]
+pub(super) struct SessionShared {
+    core: Mutex<SessionCore>,
+    pub(super) server: Arc<ServerCore>,
+    /// The principal to whom the stream belongs, where the transport knows it.
+    pub(super) principal: Option<Principal>,
+    clock: Clock,
+    /// The span of the session's log events.
+    pub(super) span: Span,
+    /// How another worker takes over the driver when a handler blocks. Not set on a current-thread
+    /// runtime.
+    replacement_context: OnceLock<ReplacementContext>,
+}
+
+/// The protocol session, and what waits for its events. Behind the lock.
+#[derive(Debug)]
+pub(super) struct SessionCore {
+    pub(super) session: Session,
+    pub(super) client: Option<Arc<ClientInfo>>,
+    /// Handlers that run in tasks of their own.
+    pub(super) running: BTreeMap<RequestKey, Context>,
+    /// Running handlers that wait until there is room for more responses.
+    waiting_for_room: BTreeMap<RequestKey, Waker>,
+    /// The session's share of the threads for blocking handlers.
+    blocking_quota: BlockingQuota,
+    pending_questions: MonotonicTable<CallId, PendingQuestion>,
+    pub(super) listens: ListenSubscriptions,
+    /// Resource subscriptions that a [`Handler`](super::Handler) has accepted.
+    pub(super) subscriptions: HandlerSubscriptions,
+    changes: PendingChanges,
+    url_elicitations: PendingUrlElicitations,
+    /// Wakes the driver, while it has nothing to do.
+    driver: Option<Waker>,
+    /// Set when the session ends: no request is started any more, and it closes when every request
+    /// is answered.
+    shutdown_reason: Option<ShutdownReason>,
+}
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ShutdownReason {
+    /// The client has closed its sending side. It may still read responses.
+    ClientDisconnected,
+    /// The server was shut down, with a deadline.
+    Requested,
+}
+
+impl SessionCore {
+    /// Removes a handler that is done.
+    fn remove_handler(&mut self, request: RequestKey) {
+        self.running.remove(&request);
+        self.waiting_for_room.remove(&request);
+    }
+}
+
+/// A request to the client that is waiting for its response.
+#[derive(Debug, Default)]
+struct PendingQuestion {
+    /// The outcome, and whether the client may have seen the request.
+    outcome: Option<(Outcome, Sent)>,
+    waker: Option<Waker>,
+}
+
+impl SessionShared {
+    pub(super) fn new(server: Arc<ServerCore>, origin: Origin) -> Arc<Self> {
+        let span = session_span(&server.name);
+        let _entered = entered(&span);
+        let mut config = server.session_config(&origin);
+        config.seed(RandomState::new().hash_one(0));
+        let core = SessionCore {
+            listens: ListenSubscriptions::new(config.listen_limits()),
+            session: Session::new(Instant::START, config),
+            client: None,
+            running: BTreeMap::new(),
+            pending_questions: MonotonicTable::new(),
+            waiting_for_room: BTreeMap::new(),
+            blocking_quota: BlockingQuota::new(server.max_blocking),
+            subscriptions: HandlerSubscriptions::default(),
+            changes: PendingChanges::default(),
+            url_elicitations: PendingUrlElicitations::default(),
+            driver: None,
+            shutdown_reason: None,
+        };
+        let shared = Arc::new(Self {
+            core: Mutex::new(core),
+            clock: Clock::start(),
+            span: span.clone(),
+            server,
+            principal: origin.principal(),
+            replacement_context: OnceLock::new(),
+        });
+        shared.server.sessions.add(&shared);
+        shared
+    }
+
+    /// Serves a stream until it ends. Must be called within a runtime.
+    pub(super) fn serve(self: &Arc<Self>, stream: Stream) -> ServeSession {
+        ServeSession::new(Driver::new(Arc::clone(self), stream))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, SessionCore> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` on the core at the current time, and wakes the driver if it sleeps.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut SessionCore, Instant) -> T) -> T {
+        let now = self.now();
+        self.with_core(|core| work(core, now))
+    }
+
+    /// Runs `work` on the core, for callers that don't need the time, and wakes the driver.
+    fn with_core<T>(&self, work: impl FnOnce(&mut SessionCore) -> T) -> T {
+        let mut core = self.lock();
+        let done = work(&mut core);
+        let driver = core.driver.take();
+        drop(core);
+        if let Some(driver) = driver {
+            block_monitor::wake_driver(driver);
+        }
+        done
+    }
+
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Queues a change notification. A client that has not subscribed to it is not even woken.
+    pub(super) fn on_change(&self, change: Change<'_>) {
+        let _entered = entered(&self.span);
+        let mut core = self.lock();
+        if !core.wants_change(change) {
+            return;
+        }
+        core.record_change(change);
+        let driver = core.driver.take();
+        drop(core);
+        if let Some(driver) = driver {
+            block_monitor::wake_driver(driver);
+        }
+    }
+
+    /// Ends the session: when every request is answered, or immediately.
+    pub(super) fn end(&self, mode: ShutdownMode) {
+        let _entered = entered(&self.span);
+        self.with(|core, now| match mode {
+            ShutdownMode::Graceful => {
+                core.session.shut_down();
+                core.shutdown_reason = Some(ShutdownReason::Requested);
+            }
+            ShutdownMode::Immediate => core.session.close(now),
+        });
+    }
+
+    /// Sends a request to the client, where `about` is the client's request that it belongs to.
+    pub(super) async fn call_client(
+        &self,
+        about: Option<RequestKey>,
+        request: CallRequest,
+    ) -> Result<Payload, Error> {
+        let question = self.with(|core, now| {
+            let call = core.session.ask(now, about, request)?;
+            core.pending_questions
+                .insert(call, PendingQuestion::default());
+            Ok(call)
+        });
+        let call = question.map_err(|error: bowline_proto::CallError| {
+            Error::new(ErrorKind::State, error.to_string())
+        })?;
+        let wait = QuestionWait { shared: self, call };
+        let (outcome, sent) = poll_fn(|cx| wait.poll(cx)).await;
+        Error::from_outcome(outcome, Some(sent), None)
+    }
+}
+
+/// Waits for the response to a request to the client. Dropping it cancels the request.
+struct QuestionWait<'s> {
+    shared: &'s SessionShared,
+    call: CallId,
+}
+
+impl QuestionWait<'_> {
+    fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<(Outcome, Sent)> {
+        let mut core = self.shared.lock();
+        let Some(question) = core.pending_questions.get_mut(self.call) else {
+            return Poll::Pending;
+        };
+        match question.outcome.take() {
+            Some(outcome) => Poll::Ready(outcome),
+            None => {
+                question.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for QuestionWait<'_> {
+    fn drop(&mut self) {
+        self.shared.with(|core, now| {
+            core.pending_questions.remove(self.call);
+            core.session.cancel(now, self.call, "no longer wanted");
+        });
+    }
+}

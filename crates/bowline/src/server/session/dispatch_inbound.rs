@@ -1,0 +1,251 @@
+//! Dispatch of what the client sends, and of what waits for the driver.
+//!
+//! Requests, notifications and ended subscriptions are queued by `driver` and run here, in order
+//! and without the lock of the core, since they run a user's code.
+
+use std::sync::Arc;
+use std::task::Context as TaskContext;
+use std::time::Duration;
+
+use bowline_proto::server::RequestContext;
+use bowline_proto::{Instant, Payload, RequestKey};
+use bowline_types::{Method, Revision};
+
+use super::driver::Driver;
+use super::handler_run::HandlerRun;
+use super::{SessionCore, SessionShared};
+use crate::server::block_monitor::Polled;
+use crate::server::context::Context;
+use crate::server::resource_subscriptions::HandlerSubscription;
+use crate::server::service::{ClientRequest, MethodName};
+
+/// A message of the client, in the order of arrival. The limits on requests bound how many wait
+/// here, and no notification waits for long.
+pub(super) enum InboundMessage {
+    Request {
+        key: RequestKey,
+        method: MethodName,
+        params: Option<Payload>,
+        stateless: Option<Box<RequestContext>>,
+        revision: Revision,
+    },
+    Notification(InboundNotification),
+}
+
+/// A notification of the client.
+pub(super) struct InboundNotification {
+    pub(super) method: MethodName,
+    pub(super) params: Option<Payload>,
+}
+
+/// How long a handler blocks until another one is started beside it. All handlers that run at the
+/// same time may answer before the client has read anything, so one that only computes a large
+/// response is waited for.
+const BLOCKED_HANDLER_DELAY: Duration = Duration::from_millis(100);
+
+/// How many messages are queued meanwhile before reading pauses.
+const MAX_QUEUED: usize = 64;
+
+/// A call into the user's code.
+pub(super) enum Invocation {
+    Request(ClientRequest),
+    Notification(InboundNotification),
+    /// The end of subscriptions, for the handler that accepted them.
+    Unsubscribed(Vec<Vec<HandlerSubscription>>),
+}
+
+/// The outcome of an invocation.
+pub(super) enum InvocationOutcome {
+    /// A callback has returned.
+    CallbackReturned,
+    /// A handler has answered on its first poll: when, and whether there is room for more
+    /// responses.
+    Answered { at: Instant, has_room: bool },
+    /// A handler is pending and needs a task of its own.
+    Pending(HandlerRun),
+}
+
+impl Invocation {
+    /// Returns the request that is handled.
+    pub(super) fn key(&self) -> Option<RequestKey> {
+        match self {
+            Self::Request(request) => Some(request.context.inner().key),
+            Self::Notification(_) | Self::Unsubscribed(_) => None,
+        }
+    }
+
+    /// Runs it on this thread.
+    pub(super) fn run(
+        self,
+        shared: &Arc<SessionShared>,
+        now: Instant,
+        cx: &mut TaskContext<'_>,
+    ) -> InvocationOutcome {
+        match self {
+            Self::Request(request) => HandlerRun::start(shared, request, now, cx),
+            Self::Notification(notification) => {
+                let polled = || Polled::Callback(Arc::clone(shared), notification.method.clone());
+                let _watch = shared.watch(polled);
+                shared
+                    .server
+                    .dispatch_notification(&notification.method, notification.params.as_ref());
+                InvocationOutcome::CallbackReturned
+            }
+            Self::Unsubscribed(ended) => {
+                let method = MethodName::Known(Method::Unsubscribe);
+                let _watch = shared.watch(|| Polled::Callback(Arc::clone(shared), method));
+                drop(ended);
+                InvocationOutcome::CallbackReturned
+            }
+        }
+    }
+}
+
+impl Driver {
+    /// Emits log events, wakes handlers and questions, starts jobs and delivers cancellations that
+    /// the driver has collected under the lock. Returns `true` if something was woken.
+    pub(super) fn wake_deferred(&mut self) -> bool {
+        for notice in self.notices.drain(..) {
+            notice.emit(&self.shared.span);
+        }
+        let has_woken = !(self.wakers.is_empty()
+            && self.jobs_to_start.is_empty()
+            && self.to_cancel.is_empty()
+            && self.to_notify_of_shutdown.is_empty());
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+        for job in self.jobs_to_start.drain(..) {
+            job.start();
+        }
+        for context in self.to_cancel.drain(..) {
+            context.cancel();
+        }
+        for context in self.to_notify_of_shutdown.drain(..) {
+            context.shut_down();
+        }
+        has_woken
+    }
+
+    /// Returns `true` if reading must pause until queued messages are run: notifications are not
+    /// limited as requests are.
+    pub(super) fn must_pause_reading(&self) -> bool {
+        // While a callback runs, no more than one read is queued.
+        let waits = !(self.inbound.is_empty() && self.urgent_notifications.is_empty());
+        (self.is_in_callback && waits)
+            || (!self.may_start_handler() && self.inbound.len() >= MAX_QUEUED)
+    }
+
+    /// Returns `true` if the next handler may be started: not while a handler blocks that may soon
+    /// answer.
+    fn may_start_handler(&self) -> bool {
+        self.next_handler_at.is_none_or(|at| at <= self.now)
+    }
+
+    /// Notes that a handler blocks, after this driver was taken over from its task.
+    pub(super) fn on_handler_blocked(&mut self, key: RequestKey) {
+        if self.blocking.is_empty() {
+            self.next_handler_at = Some(self.shared.now() + BLOCKED_HANDLER_DELAY);
+        }
+        self.blocking.insert(key);
+    }
+
+    /// Notes that a handler which ran in place has returned. Returns `true` if it had blocked.
+    pub(super) fn on_handler_returned(&mut self, key: RequestKey) -> bool {
+        let has_blocked = self.blocking.remove(&key);
+        if self.blocking.is_empty() {
+            self.next_handler_at = None;
+        }
+        has_blocked
+    }
+
+    /// Returns `true` if something may be run now: a handler only while there is room for its
+    /// response.
+    pub(super) fn has_invocation(&self) -> bool {
+        let may_answer = self.has_room && !self.inbound.is_empty() && self.may_start_handler();
+        let has_callback =
+            !(self.urgent_notifications.is_empty() && self.ended_subscriptions.is_empty());
+        !self.is_in_callback && (may_answer || has_callback)
+    }
+
+    /// Takes the next invocation.
+    pub(super) fn next_invocation(&mut self) -> Option<Invocation> {
+        if !self.ended_subscriptions.is_empty() {
+            self.is_in_callback = true;
+            return Some(Invocation::Unsubscribed(std::mem::take(
+                &mut self.ended_subscriptions,
+            )));
+        }
+        if let Some(notification) = self.urgent_notifications.pop_front() {
+            self.is_in_callback = true;
+            return Some(Invocation::Notification(notification));
+        }
+        while let Some(message) = self.inbound.pop_front() {
+            match message {
+                InboundMessage::Notification(notification) => {
+                    self.is_in_callback = true;
+                    return Some(Invocation::Notification(notification));
+                }
+                InboundMessage::Request { key, .. } if self.withdrawn_requests.remove(&key) => {
+                    self.shared.lock().session.release(self.now, key);
+                }
+                InboundMessage::Request {
+                    key,
+                    method,
+                    params,
+                    stateless,
+                    revision,
+                } => {
+                    let session = Arc::clone(&self.shared);
+                    let (name, kept) = (method.clone(), params.clone());
+                    let context = Context::new(session, key, name, revision, kept, stateless);
+                    return Some(Invocation::Request(ClientRequest {
+                        method,
+                        params,
+                        context,
+                    }));
+                }
+            }
+        }
+        None
+    }
+
+    /// A callback has returned.
+    pub(super) fn on_callback_returned(&mut self) {
+        self.is_in_callback = false;
+        self.now = self.shared.now();
+    }
+
+    /// Notes that a handler has answered in place.
+    pub(super) fn on_answered(&mut self, at: Instant, has_room: bool) {
+        self.now = at;
+        self.has_room = has_room;
+    }
+
+    /// Registers a handler that continues in a task of its own.
+    pub(super) fn on_pending(&mut self, context: &Context) {
+        let is_open = self.shared.lock().track_running(context);
+        self.deliver_missed_end(context, is_open);
+        self.now = self.shared.now();
+    }
+
+    /// Delivers a cancellation or shutdown that happened before the handler was registered.
+    pub(super) fn deliver_missed_end(&self, context: &Context, is_open: bool) {
+        if !is_open {
+            // The request was cancelled while its handler ran in place.
+            context.cancel();
+        } else if self.has_notified_handlers() {
+            context.shut_down();
+        }
+    }
+}
+
+impl SessionCore {
+    /// Registers a handler that continues beside the driver. Returns `true` if its request may
+    /// still be answered.
+    pub(super) fn track_running(&mut self, context: &Context) -> bool {
+        let key = context.inner().key;
+        self.running.insert(key, context.clone());
+        self.session.request_id(key).is_some()
+    }
+}
