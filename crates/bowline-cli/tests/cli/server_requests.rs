@@ -71,7 +71,7 @@ fn a_person_may_say_no_or_nothing() {
 fn a_url_is_shown_with_its_host() {
     let place = Place::new("asking_page");
     for era in [&[][..], &OLD] {
-        let mut page = at_terminal(&place, &[&["ask_page"], era].concat());
+        let mut page = at_terminal(&place, &[&["ask_url"], era].concat());
         page.answer("(n)o> ", "what");
         page.answer("(n)o> ", "y");
         compare_screen("asking_page", page);
@@ -261,7 +261,7 @@ fn without_a_terminal_requests_are_cancelled_and_the_option_is_named() {
     let place = Place::new("asking_no_terminal");
     for (name, args) in [
         ("asking_no_terminal", &["ask_name"][..]),
-        ("asking_no_terminal_page", &["ask_page"]),
+        ("asking_no_terminal_page", &["ask_url"]),
         ("asking_no_terminal_model", &["ask_model", "question=Why?"]),
     ] {
         place.check(name, &[&["call", "demo"], args].concat());
