@@ -11,7 +11,7 @@
 //! - [`form`], [`form_field`]: form elicitation.
 //! - [`url_elicitation`]: URL elicitation. A URL is shown and never opened.
 //! - [`sampling`]: sampling requests, which the user answers in place of a model.
-//! - [`roots`]: `--root`.
+//! - [`roots`] parses `--root`.
 //!
 //! Every command declares the same capabilities, whatever its options are and wherever it runs: a
 //! server may offer tools only to clients with elicitation, and a list without them would not be

@@ -63,7 +63,7 @@ impl CompletionTarget {
         } else {
             Vec::new()
         };
-        CompletionTarget::select(name, prompts, templates)
+        Self::select(name, prompts, templates)
     }
 
     fn select(

@@ -158,7 +158,7 @@ impl Future for Answer {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::Pending(pending) = &mut self.0 {
             let ended = ready!(pending.poll(cx));
-            match pending.into_retry(ended) {
+            match pending.take_retry(ended) {
                 Ok(retrying) => self.0 = retrying,
                 Err(ended) => return Poll::Ready(ended),
             }
@@ -332,7 +332,7 @@ impl Pending {
 
     /// Turns a refusal that requires URL elicitations into a retry. Returns any other response as
     /// it is.
-    fn into_retry(
+    fn take_retry(
         &mut self,
         ended: Result<Payload, Error>,
     ) -> Result<State, Result<Payload, Error>> {
