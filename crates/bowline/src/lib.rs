@@ -29,6 +29,7 @@
 //!
 //! - `client` (default): the [`client`] and the [`registry`] of many.
 //! - `server` (default): the typed [`server`].
+//! - `http-server`: Streamable HTTP for servers, as a tower service and with a listener.
 //! - `validate` (default): JSON Schemas are checked, with bounded work and without ever fetching
 //!   anything. A server checks arguments that decoding alone doesn't (a range, a tool without a
 //!   type), and results whose schema is not the one of their type; a client checks structured

@@ -50,6 +50,8 @@ mod dispatch;
 mod extract;
 mod features;
 mod handler;
+#[cfg(feature = "http-server")]
+mod http;
 mod layer;
 mod named_table;
 mod output;
@@ -82,6 +84,8 @@ pub use extract::{Extension, Extract, HandlerArguments, HandlerFn, State};
 pub use extract::{Input, Needs, Rejection};
 pub use features::ServerFeatures;
 pub use handler::Handler;
+#[cfg(feature = "http-server")]
+pub use http::HttpConfig;
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;
