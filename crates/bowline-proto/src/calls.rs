@@ -138,7 +138,7 @@ impl<T> Calls<T> {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         if self.pending.is_empty() {
             self.pending = MonotonicTable::new();
             self.deadlines = Deadlines::new();

@@ -108,7 +108,7 @@ pub enum TransmitKind {
     /// A notification.
     Notification,
     /// The response to a request of the peer.
-    Answer,
+    Response,
     /// Nothing to write: the stream of this call is closed, which cancels it.
     Reset(CallId),
 }
@@ -210,7 +210,7 @@ impl Outbox {
     /// Queues a message that the protocol requires: a response, or the cancellation of a call.
     pub(crate) fn push_owed(&mut self, transmit: Transmit) -> Ticket {
         let account = match transmit.kind {
-            TransmitKind::Answer => Account::Answers,
+            TransmitKind::Response => Account::Answers,
             TransmitKind::Call(_) | TransmitKind::Notification | TransmitKind::Reset(_) => {
                 Account::Nothing
             }
@@ -286,7 +286,7 @@ impl Outbox {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         if self.queue.is_empty() {
             self.queue = MonotonicTable::new();
         }
@@ -302,18 +302,18 @@ impl Outbox {
     }
 
     /// Returns `true` if there is room for more responses.
-    pub(crate) fn accepts_answers(&self) -> bool {
+    pub(crate) fn accepts_responses(&self) -> bool {
         self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
     }
 
     /// Returns `true` if there is room for the response of a handler, here and at the driver.
-    pub(crate) fn has_room_for_answer(&self) -> bool {
-        self.accepts_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
+    pub(crate) fn has_room_for_response(&self) -> bool {
+        self.accepts_responses() && self.answer_bytes + self.unwritten <= self.limits.bytes
     }
 
     /// Returns the number of counts what the driver has taken and not yet written. What it was
     /// before.
-    pub(crate) fn set_unwritten(&mut self, bytes: usize) -> usize {
+    pub(crate) fn set_unwritten_bytes(&mut self, bytes: usize) -> usize {
         std::mem::replace(&mut self.unwritten, bytes)
     }
 
@@ -329,7 +329,7 @@ impl Outbox {
             (
                 Carrier::StreamPerRequest,
                 None,
-                TransmitKind::Notification | TransmitKind::Answer,
+                TransmitKind::Notification | TransmitKind::Response,
             ) => Lane::Shared,
         }
     }

@@ -238,10 +238,10 @@ pub(crate) fn reading_paused(side: Side) {
     );
 }
 
-pub(crate) fn keepalive(side: Side, asked: u32) {
+pub(crate) fn keepalive(side: Side, sent: u32) {
     event!(
-        name: "keepalive.asked", target: "bowline::connection", Level::DEBUG,
-        side = side.as_str(), asked,
+        name: "keepalive.sent", target: "bowline::connection", Level::DEBUG,
+        side = side.as_str(), sent,
         "keepalive request sent"
     );
 }

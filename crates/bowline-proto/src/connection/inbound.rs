@@ -354,7 +354,7 @@ impl Connection {
 
     fn spend_misbehavior_budget(&mut self, now: Instant) {
         if !self.endpoint.spend_misbehavior_budget() {
-            self.close_with(now, CloseReason::Peer(PeerFault::Nonsense));
+            self.close_with(now, CloseReason::Peer(PeerFault::TooManyViolations));
         }
     }
 

@@ -377,7 +377,7 @@ fn close_outcome(reason: &CloseReason) -> Outcome {
             PeerFault::HandshakeTimeout
             | PeerFault::UnfinishedFrame
             | PeerFault::Codec(_)
-            | PeerFault::Nonsense
+            | PeerFault::TooManyViolations
             | PeerFault::Silent { .. },
         )
         | CloseReason::Negotiation(_)

@@ -213,7 +213,7 @@ pub(super) struct CallTable {
 
 impl CallTable {
     /// Releases memory that is only kept for reuse.
-    pub(super) fn shrink(&mut self) {
+    pub(super) fn shrink_to_fit(&mut self) {
         if self.calls.is_empty() {
             self.calls = MonotonicTable::new();
             self.by_id = MonotonicTable::new();

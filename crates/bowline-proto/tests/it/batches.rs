@@ -156,7 +156,7 @@ impl World {
                 self.now = self.now + Duration::from_secs(seconds);
                 self.session.handle_timeout(self.now);
             }
-            Step::RefuseOpen => self.session.refuse_open(self.now),
+            Step::RefuseOpen => self.session.refuse_open_requests(self.now),
         }
     }
 
@@ -280,7 +280,7 @@ proptest! {
             world.check();
         }
         // At its end a session owes nothing.
-        world.session.refuse_open(world.now);
+        world.session.refuse_open_requests(world.now);
         prop_assert_eq!(world.session.open_requests(), 0);
         world.check();
         world.session.close(world.now);

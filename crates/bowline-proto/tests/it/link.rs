@@ -129,7 +129,7 @@ fn ten_thousand_calls_end_once() {
             link.poll_transmit().expect("a message");
         }
         if stop {
-            assert_eq!(link.stop(at(1)), StopOutcome::Begun);
+            assert_eq!(link.stop(at(1)), StopOutcome::Started);
         } else {
             link.handle_lost(at(1), connection_id, "gone");
         }
@@ -189,7 +189,7 @@ fn another_attempt_has_the_time_that_was_left() {
         let mut timeouts = Timeouts::new(10 * SECOND, 600 * SECOND);
         timeouts.progress_counts = true;
         let request = CallRequest::new("x", &b""[..]);
-        let request = request.wants_progress().timeouts(timeouts);
+        let request = request.with_progress().timeouts(timeouts);
         let made = LinkCall::new(request).wait_for_ready().idempotent();
         let made = link.call(at(0), made).expect("it is ready");
         sent(&mut link);
@@ -394,7 +394,7 @@ struct Words {
 }
 
 impl AdaptToSession for Words {
-    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
+    fn adapt(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
         let said = self.said.fetch_add(1, Ordering::Relaxed) + 1;
         if said > self.most {
             return Err("no words".to_owned());

@@ -243,7 +243,7 @@ impl World {
             .pick(&["ping", "roots/list", "sampling/createMessage"]);
         if let Some((session, request)) = self.session_of(place) {
             let call = CallRequest::new(method.unwrap_or("ping"), Bytes::new());
-            if let Ok(call) = session.ask(now, Some(request), call) {
+            if let Ok(call) = session.send_request(now, Some(request), call) {
                 self.server.writing.asked = Some(call);
             }
         }

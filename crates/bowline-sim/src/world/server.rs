@@ -148,7 +148,7 @@ impl Server {
     pub(super) fn watches_all<'a>(&self, mut uris: impl Iterator<Item = &'a str>) -> bool {
         match &self.pipe {
             Some((_, session)) if self.is_well && session.revision().is_some() => {
-                uris.all(|uri| session.watches(uri))
+                uris.all(|uri| session.is_subscribed(uri))
             }
             Some(_) | None => true,
         }

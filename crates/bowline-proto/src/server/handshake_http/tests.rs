@@ -33,16 +33,16 @@ fn words(config: &HandshakeHttpConfig, what: &str, lines: &str) -> String {
             route_handshake_request(config, HandshakeHttpRequest::Post(&message), &headers)
         }
     };
-    let within = |session: InSession| {
+    let within = |session: RequestSession| {
         let id = session.id.map_or("-".into(), |id| id.as_str().to_owned());
         format!("{id} {}", session.revision)
     };
     match outcome {
-        Ok(HandshakeRoute::Open) => "open".into(),
-        Ok(HandshakeRoute::Ask(session)) => format!("ask {}", within(session)),
-        Ok(HandshakeRoute::Tell(session)) => format!("tell {}", within(session)),
-        Ok(HandshakeRoute::Listen(session)) => format!("listen {}", within(session)),
-        Ok(HandshakeRoute::End(id)) => format!("end {}", id.as_str()),
+        Ok(HandshakeRoute::OpenSession) => "open".into(),
+        Ok(HandshakeRoute::Respond(session)) => format!("ask {}", within(session)),
+        Ok(HandshakeRoute::Accept(session)) => format!("tell {}", within(session)),
+        Ok(HandshakeRoute::OpenStream(session)) => format!("listen {}", within(session)),
+        Ok(HandshakeRoute::EndSession(id)) => format!("end {}", id.as_str()),
         Ok(HandshakeRoute::Ignore) => "ignore".into(),
         Err(refusal) => {
             let id = refusal.id.map(|id| format!(" id {id}"));

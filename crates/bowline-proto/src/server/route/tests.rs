@@ -55,7 +55,7 @@ fn words(routed: &Routed<'_>) -> String {
 #[test]
 fn methods_that_the_protocol_lacks_are_handed_on_where_that_is_wanted() {
     let config = RouterConfig {
-        hands_on_unknown: true,
+        forward_unknown_methods: true,
         ..RouterConfig::new(Revisions::ALL)
     };
     for (method, refused, wanted) in [
