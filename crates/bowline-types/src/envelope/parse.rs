@@ -1,11 +1,11 @@
 //! The pass over a frame.
 
-mod decide;
+mod classification;
 
 use std::borrow::Cow;
 
 use super::batch::Batch;
-use super::params::{Glance, Level, Names};
+use super::param_names::{Glance, Level, Names};
 use super::{About, Envelope, EnvelopeError, Fault};
 use crate::id::RequestId;
 use crate::json::{

@@ -11,8 +11,8 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use serde_json::value::RawValue;
 
-use super::read::{Kind, Reader};
-use super::write::Encoder;
+use super::encoder::Encoder;
+use super::reader::{Kind, Reader};
 use super::{Number, RawJson, RawJsonRef};
 
 impl Serialize for RawJsonRef<'_> {

@@ -20,8 +20,8 @@
 //! ```
 
 mod batch;
-mod fault;
-mod params;
+mod error;
+mod param_names;
 mod parse;
 mod write;
 
@@ -31,7 +31,7 @@ use crate::id::RequestId;
 use crate::json::RawJsonRef;
 
 pub use batch::{Batch, Parts};
-pub use fault::{About, EnvelopeError, Fault};
+pub use error::{About, EnvelopeError, Fault};
 pub use write::{
     write_error, write_notification, write_raw_notification, write_raw_request, write_raw_result,
     write_request, write_result,

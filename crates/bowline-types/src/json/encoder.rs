@@ -11,9 +11,9 @@ use std::io::Write as _;
 use memchr::memchr2;
 use serde::Serialize;
 
-use super::finite::Finite;
-use super::read::{index_path, key_path};
-use super::string::plain_prefix;
+use super::finite_serializer::Finite;
+use super::raw_string::plain_prefix;
+use super::reader::{index_path, key_path};
 use super::{Key, Number, RawJsonRef};
 use crate::revision::{Revision, Revisions};
 use crate::wire::Encode;

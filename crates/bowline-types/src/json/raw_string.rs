@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::member_name::Reading;
-use super::syntax::{SyntaxError, SyntaxErrorKind};
+use super::syntax_error::{SyntaxError, SyntaxErrorKind};
 
 /// The text between the quotes of a JSON string, escapes and all.
 #[derive(Clone, Copy, Debug)]
@@ -223,7 +223,7 @@ fn specials(word: [u8; 8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::Scanner;
+    use super::super::scanner::Scanner;
     use super::*;
 
     #[test]

@@ -7,7 +7,7 @@
 
 use memchr::memchr2;
 
-use super::string::quote_of_first;
+use super::raw_string::quote_of_first;
 
 /// The end of a string: the place behind its quote, and whether there are escapes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,18 +21,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod finite;
-mod interop;
-mod known;
+mod encoder;
+mod finite_serializer;
 mod member_name;
 mod nesting;
 mod number;
 mod object;
-mod read;
-mod scan;
-mod string;
-mod syntax;
-mod write;
+mod raw_string;
+mod reader;
+mod scanner;
+mod serde_impls;
+mod syntax_error;
+mod unchecked_scan;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,18 +40,18 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use finite::Finite;
+use finite_serializer::Finite;
 
+pub use encoder::{Encoder, NotInRevision, Reason};
 pub use nesting::MAX_DEPTH;
 pub use number::Number;
 pub use object::{JsonObject, Key, Members};
-pub use read::{DecodeError, Kind, Problem, Reader};
-pub use syntax::{SyntaxError, SyntaxErrorKind};
-pub use write::{Encoder, NotInRevision, Reason};
+pub use reader::{DecodeError, Kind, Problem, Reader};
+pub use syntax_error::{SyntaxError, SyntaxErrorKind};
 
-pub(crate) use read::{index_path, key_path, shortened};
-pub(crate) use scan::Scanner;
-pub(crate) use string::RawStr;
+pub(crate) use raw_string::RawStr;
+pub(crate) use reader::{index_path, key_path, shortened};
+pub(crate) use scanner::Scanner;
 
 /// A JSON value of any kind, as text.
 ///
@@ -180,7 +180,7 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        interop::transcode(deserializer)
+        serde_impls::transcode(deserializer)
     }
 }
 

@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::scan::Scanner;
-use super::string::RawStr;
-use super::syntax::{SyntaxError, SyntaxErrorKind};
+use super::raw_string::RawStr;
+use super::scanner::Scanner;
+use super::syntax_error::{SyntaxError, SyntaxErrorKind};
 use super::{Number, RawJsonRef};
 
 /// A place in a JSON text from which typed values are read.

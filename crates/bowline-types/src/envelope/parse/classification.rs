@@ -1,7 +1,7 @@
 //! What a message is, from the members that the pass has seen.
 
 use super::{Id, Member, Seen};
-use crate::envelope::params::check_params;
+use crate::envelope::param_names::check_params;
 use crate::envelope::{
     About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
     JsonRpcRequest, JsonRpcResultResponse,
