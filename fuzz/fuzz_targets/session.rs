@@ -84,7 +84,7 @@ fuzz_target!(|data: &[u8]| {
 fn check_frame(frame: &[u8]) {
     if let Envelope::Batch(batch) = Envelope::parse(frame).expect("a message") {
         assert!(batch.len() <= 4);
-        for part in batch.parts() {
+        for part in batch.messages() {
             let answer = part.expect("a message");
             assert!(matches!(
                 answer,

@@ -165,7 +165,7 @@ impl Connection {
         !self.is_closed() && self.endpoint.wants_read()
     }
 
-    /// Returns the number of calls that wait for their answers.
+    /// Returns the number of calls that wait for their responses.
     pub fn pending(&self) -> usize {
         self.endpoint.calls.len()
     }

@@ -198,7 +198,7 @@ impl Limits {
             messages: self.max_queued,
             bytes: self.max_queued_bytes,
             // One at least, or nothing would ever be read.
-            answers: self.max_peer_requests.max(1),
+            responses: self.max_peer_requests.max(1),
         }
     }
 

@@ -30,8 +30,8 @@ use std::borrow::Cow;
 use crate::id::RequestId;
 use crate::json::RawJsonRef;
 
-pub use batch::{Batch, Parts};
-pub use error::{About, EnvelopeError, Fault};
+pub use batch::{Batch, BatchMessages};
+pub use error::{EnvelopeError, Fault, MessageKind};
 pub use write::{
     write_error, write_notification, write_raw_notification, write_raw_request, write_raw_result,
     write_request, write_result,
@@ -44,13 +44,13 @@ pub use write::{
     reason = "JSON-RPC 2.0 has these and no others"
 )]
 pub enum Envelope<'a> {
-    /// Wants an answer.
+    /// Wants a response.
     Request(JsonRpcRequest<'a>),
     /// Wants none.
     Notification(JsonRpcNotification<'a>),
-    /// An answer with a result.
+    /// A response with a result.
     Success(JsonRpcResultResponse<'a>),
-    /// An answer with an error.
+    /// A response with an error.
     Failure(JsonRpcErrorResponse<'a>),
     /// Several messages. Only 2025-03-26 has batches.
     Batch(Batch<'a>),
@@ -90,11 +90,11 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// A message that wants an answer.
+/// A message that wants a response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcRequest<'a> {
-    /// The id that the answer repeats.
+    /// The id that the response repeats.
     pub id: RequestId,
     /// The method.
     pub method: Cow<'a, str>,
@@ -104,7 +104,7 @@ pub struct JsonRpcRequest<'a> {
     pub meta: Option<RawJsonRef<'a>>,
 }
 
-/// A message that wants no answer.
+/// A message that wants no response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcNotification<'a> {
@@ -114,7 +114,7 @@ pub struct JsonRpcNotification<'a> {
     pub params: Option<RawJsonRef<'a>>,
 }
 
-/// An answer with a result.
+/// A response with a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcResultResponse<'a> {
@@ -124,7 +124,7 @@ pub struct JsonRpcResultResponse<'a> {
     pub result: RawJsonRef<'a>,
 }
 
-/// An answer with an error.
+/// A response with an error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcErrorResponse<'a> {

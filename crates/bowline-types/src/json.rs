@@ -207,7 +207,7 @@ impl<'a> RawJsonRef<'a> {
 
     /// A text that has been checked before, by [`parse`](Self::parse) for instance. When it is
     /// no JSON, what is read from it makes no sense; nothing worse happens.
-    pub const fn trusted(text: &'a str) -> Self {
+    pub const fn new_unchecked(text: &'a str) -> Self {
         Self(text)
     }
 

@@ -26,7 +26,7 @@ pub(crate) enum Stall {
 }
 
 impl<E: EndpointEvent> Endpoint<E> {
-    /// Returns `true` if more may be read: the answers that we owe leave, and events are taken.
+    /// Returns `true` if more may be read: the responses that we owe leave, and events are taken.
     pub(crate) fn wants_read(&self) -> bool {
         self.outbox.accepts_responses() && self.events.has_room()
     }

@@ -130,7 +130,7 @@ pub(super) struct CallEntry {
     pub(super) owner: Owner,
     pub(super) phase: CallPhase,
     pub(super) started: Instant,
-    /// Since when there has been no answer and no progress.
+    /// Since when there has been no response and no progress.
     pub(super) idle_since: Instant,
     /// The number of our handlers that run for this call; its time stands still since
     /// `paused_at`.

@@ -15,7 +15,7 @@ fn outbox() -> Outbox {
     let limits = OutboxLimits {
         messages: 2,
         bytes: 10,
-        answers: 2,
+        responses: 2,
     };
     Outbox::new(limits, Carrier::SharedStream)
 }
@@ -125,7 +125,7 @@ fn a_busy_stream_stops_no_other() {
     let limits = OutboxLimits {
         messages: 9,
         bytes: 99,
-        answers: 9,
+        responses: 9,
     };
     let mut outbox = Outbox::new(limits, Carrier::StreamPerRequest);
     for stream in [3, 4, 3] {

@@ -123,7 +123,7 @@ pub fn route_handshake_request(
     match (request, id) {
         (HandshakeHttpRequest::Post(message), id) => {
             let session = RequestSession { id, revision };
-            Ok(if wants_answer(message) {
+            Ok(if expects_response(message) {
                 HandshakeRoute::Respond(session)
             } else {
                 HandshakeRoute::Accept(session)
@@ -158,7 +158,7 @@ impl Visitor<'_, '_> {
     }
 
     /// Returns what is left of the stateless era when its requests are served: it has neither
-    /// streams to `GET` nor sessions to `DELETE`, and no answers of clients.
+    /// streams to `GET` nor sessions to `DELETE`, and no responses of clients.
     fn stateless(&self, request: HandshakeHttpRequest<'_, '_>) -> Result<HandshakeRoute, Refusal> {
         match request {
             HandshakeHttpRequest::Post(Envelope::Notification(_)) => Ok(HandshakeRoute::Ignore),
@@ -251,7 +251,7 @@ impl Visitor<'_, '_> {
     }
 }
 
-/// Returns the id that an answer repeats. That of an answer is our own.
+/// Returns the id of the request, for the response. The id of a response is our own.
 fn own_id(request: HandshakeHttpRequest<'_, '_>) -> Option<RequestId> {
     match request {
         HandshakeHttpRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
@@ -272,19 +272,19 @@ fn has_initialize(request: HandshakeHttpRequest<'_, '_>) -> bool {
     let HandshakeHttpRequest::Post(Envelope::Batch(batch)) = request else {
         return false;
     };
-    batch.parts().any(|part| match part {
+    batch.messages().any(|part| match part {
         Ok(Envelope::Request(request)) => request.method == Method::Initialize.as_str(),
         Ok(_) | Err(_) => false,
     })
 }
 
 /// Returns `true` if a message, or one of a batch, is answered. So is a part that is no message.
-fn wants_answer(message: &Envelope<'_>) -> bool {
+fn expects_response(message: &Envelope<'_>) -> bool {
     match message {
         Envelope::Request(_) => true,
         Envelope::Notification(_) | Envelope::Success(_) | Envelope::Failure(_) => false,
         Envelope::Batch(batch) => batch
-            .parts()
+            .messages()
             .any(|part| matches!(part, Ok(Envelope::Request(_)) | Err(_))),
     }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
-use bowline_types::envelope::{About, Envelope, EnvelopeError, JsonRpcRequest};
+use bowline_types::envelope::{Envelope, EnvelopeError, JsonRpcRequest, MessageKind};
 use bowline_types::error::{UnsupportedVersionData, codes};
 use bowline_types::logging::LoggingLevel;
 use bowline_types::meta::keys;
@@ -390,15 +390,15 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the refusal of a frame that is no message. An answer has the receiver's id, which is not
+/// Returns the refusal of a frame that is no message. A response has the receiver's id, which is not
 /// repeated.
 fn malformed(error: &EnvelopeError) -> Refusal {
-    let id = match error.about() {
-        About::Request | About::Unknown => error.id().cloned(),
-        About::Answer | About::Notification => None,
+    let id = match error.message_kind() {
+        MessageKind::Request | MessageKind::Unknown => error.id().cloned(),
+        MessageKind::Response | MessageKind::Notification => None,
     };
     let code = error
-        .kind()
+        .error_code()
         .code(Revision::LATEST)
         .unwrap_or(codes::INVALID_REQUEST);
     Refusal {

@@ -237,7 +237,7 @@ impl World {
             };
             let mut ids = BTreeSet::new();
             let mut without_id = 0;
-            for part in array.parts() {
+            for part in array.messages() {
                 let id = match part.expect("a message") {
                     Envelope::Success(success) => Some(success.id),
                     Envelope::Failure(failure) => failure.id,

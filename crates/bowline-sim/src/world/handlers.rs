@@ -107,7 +107,7 @@ impl World {
                 steps.push((self.random.millis(60), Step::TakeBack));
             }
         }
-        if self.hit(Fault::NoAnswer) {
+        if self.hit(Fault::NoResponse) {
             return steps;
         }
         let wants_input = if has_input {
@@ -117,14 +117,14 @@ impl World {
         };
         let answer = if incoming.is_stateless && wants_input {
             Step::Input
-        } else if self.hit(Fault::ErrorAnswer) {
+        } else if self.hit(Fault::ErrorResponse) {
             Step::Error
         } else if self.hit(Fault::OddResultType) {
             Step::OddResult
         } else {
             Step::Answer
         };
-        let delay = if self.hit(Fault::LateAnswer) {
+        let delay = if self.hit(Fault::LateResponse) {
             Duration::from_secs(1) + self.random.millis(20_000)
         } else {
             self.random.millis(300)

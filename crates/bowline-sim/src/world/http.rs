@@ -45,7 +45,7 @@ pub(super) struct Sessions {
 struct OpenPost {
     connection_id: ConnectionId,
     call: CallId,
-    /// The session that its answer opens.
+    /// The session that its response opens.
     opens: Option<u64>,
 }
 

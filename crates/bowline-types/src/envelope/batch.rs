@@ -1,7 +1,7 @@
 //! Batches: several messages in one frame. Only 2025-03-26 has them.
 
 use super::parse::message;
-use super::{About, Envelope, EnvelopeError, Fault};
+use super::{Envelope, EnvelopeError, Fault, MessageKind};
 use crate::json::{Scanner, SyntaxError, SyntaxErrorKind};
 
 /// A frame with several messages.
@@ -15,7 +15,7 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, EnvelopeError> {
-        let refuse = |fault, offset| EnvelopeError::new(fault, offset, None, About::Unknown);
+        let refuse = |fault, offset| EnvelopeError::new(fault, offset, None, MessageKind::Unknown);
         let len = count(text).map_err(|SyntaxError { kind, offset }| match kind {
             SyntaxErrorKind::TooDeep => refuse(Fault::TooDeep, offset),
             kind => refuse(Fault::Syntax(kind), offset),
@@ -34,20 +34,20 @@ impl<'a> Batch<'a> {
 
     /// The parts, each a message or the reason why it is none. Offsets in errors count
     /// from the beginning of the part.
-    pub fn parts(&self) -> Parts<'a> {
+    pub fn messages(&self) -> BatchMessages<'a> {
         let mut scanner = Scanner::new(self.text);
         scanner.take(b'[');
-        Parts { scanner }
+        BatchMessages { scanner }
     }
 }
 
 /// The parts of a [`Batch`].
 #[derive(Clone, Debug)]
-pub struct Parts<'a> {
+pub struct BatchMessages<'a> {
     scanner: Scanner<'a>,
 }
 
-impl<'a> Iterator for Parts<'a> {
+impl<'a> Iterator for BatchMessages<'a> {
     type Item = Result<Envelope<'a>, EnvelopeError>;
 
     // The text was checked when the batch was made, so no step fails before its end.
@@ -55,7 +55,7 @@ impl<'a> Iterator for Parts<'a> {
         self.scanner.take(b',');
         if self.scanner.peek() == Some(b'[') {
             self.scanner.value(1).ok()?;
-            let error = EnvelopeError::new(Fault::NestedBatch, 0, None, About::Unknown);
+            let error = EnvelopeError::new(Fault::NestedBatch, 0, None, MessageKind::Unknown);
             return Some(Err(error));
         }
         let part = self.scanner.value(1).ok()?;

@@ -15,11 +15,16 @@ struct Inner {
     fault: Fault,
     offset: usize,
     id: Option<RequestId>,
-    about: About,
+    about: MessageKind,
 }
 
 impl EnvelopeError {
-    pub(super) fn new(fault: Fault, offset: usize, id: Option<RequestId>, about: About) -> Self {
+    pub(super) fn new(
+        fault: Fault,
+        offset: usize,
+        id: Option<RequestId>,
+        about: MessageKind,
+    ) -> Self {
         Self(Box::new(Inner {
             fault,
             offset,
@@ -46,12 +51,12 @@ impl EnvelopeError {
 
     /// Whether that is the id of a request that the frame makes, or of one that it
     /// answers.
-    pub fn about(&self) -> About {
+    pub fn message_kind(&self) -> MessageKind {
         self.0.about
     }
 
     /// The error with which a request like this is answered.
-    pub fn kind(&self) -> ErrorCode {
+    pub fn error_code(&self) -> ErrorCode {
         match self.0.fault {
             Fault::InvalidUtf8 | Fault::Syntax(_) => ErrorCode::ParseError,
             Fault::ParamsNotAnObject | Fault::Params(_) => ErrorCode::InvalidParams,
@@ -66,8 +71,8 @@ impl EnvelopeError {
             | Fault::ResultNotAnObject
             | Fault::ErrorNotAnObject
             | Fault::ResultAndError
-            | Fault::NothingSaid
-            | Fault::MethodAndAnswer
+            | Fault::NoMethodResultOrError
+            | Fault::MethodAndResponse
             | Fault::EmptyBatch
             | Fault::NestedBatch => ErrorCode::InvalidRequest,
         }
@@ -88,14 +93,14 @@ impl std::error::Error for EnvelopeError {}
     clippy::exhaustive_enums,
     reason = "a message is one or the other, or can't be told"
 )]
-pub enum About {
+pub enum MessageKind {
     /// It has a method: its id is the sender's.
     Request,
-    /// It has a method and no id: it wants no answer, so that none may be given, not even of
+    /// It has a method and no id: it wants no response, so that none may be given, not even of
     /// what is wrong with it. Only a whole frame tells that there is no id.
     Notification,
     /// It has a result or an error and no method: its id is the receiver's.
-    Answer,
+    Response,
     /// It has neither.
     Unknown,
 }
@@ -136,9 +141,9 @@ pub enum Fault {
     /// Both `result` and `error`.
     ResultAndError,
     /// None of `method`, `result` and `error`.
-    NothingSaid,
+    NoMethodResultOrError,
     /// `method` together with `result` or `error`.
-    MethodAndAnswer,
+    MethodAndResponse,
     /// An array without messages.
     EmptyBatch,
     /// An array inside an array of messages.
@@ -164,8 +169,8 @@ impl Fault {
             Self::ResultNotAnObject => "result not an object",
             Self::ErrorNotAnObject => "error not an object",
             Self::ResultAndError => "result and error",
-            Self::NothingSaid => "nothing said",
-            Self::MethodAndAnswer => "method and answer",
+            Self::NoMethodResultOrError => "no method, result or error",
+            Self::MethodAndResponse => "method and response",
             Self::EmptyBatch => "empty batch",
             Self::NestedBatch => "nested batch",
         }
@@ -179,7 +184,7 @@ impl fmt::Display for Fault {
             Self::Syntax(kind) => kind.fmt(f),
             Self::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
             Self::NotAMessage => f.write_str("the frame is not a JSON object"),
-            Self::Duplicate(name) => write!(f, "`{name}` stands twice"),
+            Self::Duplicate(name) => write!(f, "duplicate member `{name}`"),
             Self::AmbiguousName(name) => {
                 write!(f, "ambiguous member name: some parsers read it as `{name}`")
             }
@@ -192,8 +197,8 @@ impl fmt::Display for Fault {
             Self::ResultNotAnObject => f.write_str("`result` is not an object"),
             Self::ErrorNotAnObject => f.write_str("`error` is not an object"),
             Self::ResultAndError => f.write_str("both `result` and `error`"),
-            Self::NothingSaid => f.write_str("none of `method`, `result` and `error`"),
-            Self::MethodAndAnswer => f.write_str("`method` together with `result` or `error`"),
+            Self::NoMethodResultOrError => f.write_str("none of `method`, `result` and `error`"),
+            Self::MethodAndResponse => f.write_str("`method` together with `result` or `error`"),
             Self::EmptyBatch => f.write_str("a batch without messages"),
             Self::NestedBatch => f.write_str("a batch inside a batch"),
         }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::batch::Batch;
 use super::param_names::{Glance, Level, Names};
-use super::{About, Envelope, EnvelopeError, Fault};
+use super::{Envelope, EnvelopeError, Fault, MessageKind};
 use crate::id::RequestId;
 use crate::json::{
     Kind, MAX_DEPTH, RawJsonRef, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
@@ -39,12 +39,12 @@ fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
         }
     }
     let (id, about) = match message(&text) {
-        Ok(Envelope::Request(request)) => (Some(request.id), About::Request),
-        Ok(Envelope::Notification(_)) => (None, About::Notification),
-        Ok(Envelope::Success(success)) => (Some(success.id), About::Answer),
-        Ok(Envelope::Failure(failure)) => (failure.id, About::Answer),
-        Ok(Envelope::Batch(_)) => (None, About::Unknown),
-        Err(error) => (error.id().cloned(), error.about()),
+        Ok(Envelope::Request(request)) => (Some(request.id), MessageKind::Request),
+        Ok(Envelope::Notification(_)) => (None, MessageKind::Notification),
+        Ok(Envelope::Success(success)) => (Some(success.id), MessageKind::Response),
+        Ok(Envelope::Failure(failure)) => (failure.id, MessageKind::Response),
+        Ok(Envelope::Batch(_)) => (None, MessageKind::Unknown),
+        Err(error) => (error.id().cloned(), error.message_kind()),
     };
     // An id that had such bytes in it is none that was read.
     let id = id.filter(|id| !id.as_str().is_some_and(|text| text.contains(SUBSTITUTE)));
@@ -80,7 +80,7 @@ struct Seen<'a> {
     meta: Option<RawJsonRef<'a>>,
     result: Member<RawJsonRef<'a>>,
     error: Member<RawJsonRef<'a>>,
-    /// The place of an id that is an integer and not written as one, which only an answer may
+    /// The place of an id that is an integer and not written as one, which only a response may
     /// have.
     unusual_id: Option<usize>,
     /// The place of parameters whose names are to be looked at closely.
@@ -94,7 +94,7 @@ enum Id {
     #[default]
     Absent,
     Null,
-    /// Only under an ambiguous name: its sender wants an answer.
+    /// Only under an ambiguous name: its sender wants a response.
     Ambiguous,
     /// Not an id, or two that differ.
     Invalid,
@@ -239,7 +239,7 @@ impl<'a> Seen<'a> {
 
     #[cold]
     fn unusual_id(&mut self, value: RawJsonRef<'a>, at: usize) -> Id {
-        match RequestId::of_answer(value.as_str()) {
+        match RequestId::from_response(value.as_str()) {
             Some(id) => {
                 self.unusual_id.get_or_insert(at);
                 Id::Valid(id)

@@ -11,7 +11,7 @@ use crate::wire::{Encode, Wire};
 ///
 /// # Errors
 ///
-/// When `revision` doesn't have the method, or its parameters can't be said in it. `out`
+/// When `revision` doesn't have the method, or its parameters can't be encoded for it. `out`
 /// is as it was then.
 ///
 /// ```
@@ -51,11 +51,11 @@ pub fn write_notification<N: NotificationMethod>(
     })
 }
 
-/// Appends an answer with a result.
+/// Appends a response with a result.
 ///
 /// # Errors
 ///
-/// When the result can't be said in `revision`. `out` is as it was then.
+/// When the result can't be encoded for `revision`. `out` is as it was then.
 pub fn write_result<T: Wire>(
     out: &mut Vec<u8>,
     id: &RequestId,
@@ -71,7 +71,7 @@ pub fn write_result<T: Wire>(
     })
 }
 
-/// Appends an answer with an error. Without an id it says that the request's could not
+/// Appends a response with an error. Without an id it says that the request's could not
 /// be read.
 pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     begin(out, id);
@@ -99,7 +99,7 @@ pub fn write_raw_notification(out: &mut Vec<u8>, method: &str, params: Option<Ra
     write_raw(out, None, method, params);
 }
 
-/// Appends an answer with any result.
+/// Appends a response with any result.
 pub fn write_raw_result(out: &mut Vec<u8>, id: &RequestId, result: RawJsonRef<'_>) {
     begin(out, Some(id));
     let mut encoder = Encoder::lossless(out);
@@ -222,7 +222,7 @@ mod tests {
         );
         assert_eq!(
             ping.unwrap_err().to_string(),
-            "can't be said in 2026-07-28: ping exists in 2024-11-05, 2025-03-26, 2025-06-18, \
+            "can't be encoded for 2026-07-28: ping exists in 2024-11-05, 2025-03-26, 2025-06-18, \
              2025-11-25 only"
         );
         let call = write_request::<requests::CallTool>(

@@ -23,7 +23,7 @@ use crate::wire::Encode;
 pub struct Encoder<'b> {
     out: &'b mut Vec<u8>,
     revision: Option<Revision>,
-    leaves_meta: bool,
+    allows_missing_meta: bool,
 }
 
 impl<'b> Encoder<'b> {
@@ -32,21 +32,21 @@ impl<'b> Encoder<'b> {
         Self {
             out,
             revision: Some(revision),
-            leaves_meta: false,
+            allows_missing_meta: false,
         }
     }
 
     /// Doesn't demand what the parameters of a request must have in `_meta` since 2026-07-28:
     /// for parameters to which whoever sends them adds it.
     #[must_use]
-    pub fn leaving_meta(mut self) -> Self {
-        self.leaves_meta = true;
+    pub fn allow_missing_meta(mut self) -> Self {
+        self.allows_missing_meta = true;
         self
     }
 
     /// Whether what `_meta` must have is added later.
-    pub(crate) fn leaves_meta(&self) -> bool {
-        self.leaves_meta
+    pub(crate) fn allows_missing_meta(&self) -> bool {
+        self.allows_missing_meta
     }
 
     /// An encoder that leaves nothing out: every member that is set, in its newest
@@ -55,7 +55,7 @@ impl<'b> Encoder<'b> {
         Self {
             out,
             revision: None,
-            leaves_meta: false,
+            allows_missing_meta: false,
         }
     }
 
@@ -65,7 +65,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Whether the revision that is spoken is one of `revisions`.
-    pub fn speaks(&self, revisions: Revisions) -> bool {
+    pub fn has_revision_in(&self, revisions: Revisions) -> bool {
         self.revision
             .is_none_or(|revision| revisions.contains(revision))
     }
@@ -152,7 +152,7 @@ impl<'b> Encoder<'b> {
 
     /// Writes an integer.
     pub fn integer(&mut self, integer: i64) {
-        // Every answer has an id, and formatting costs four times as much.
+        // Every response has an id, and formatting costs four times as much.
         let mut digits = [0; 20];
         let mut start = digits.len();
         let mut left = integer.unsigned_abs();
@@ -345,8 +345,8 @@ impl fmt::Display for NotInRevision {
             write!(f, "{path}: ")?;
         }
         match revision {
-            Some(revision) => write!(f, "can't be said in {revision}: {reason}"),
-            None => write!(f, "can't be said: {reason}"),
+            Some(revision) => write!(f, "can't be encoded for {revision}: {reason}"),
+            None => write!(f, "can't be encoded: {reason}"),
         }
     }
 }

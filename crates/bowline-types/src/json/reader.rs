@@ -379,7 +379,7 @@ impl fmt::Display for Problem {
             Self::Syntax(kind) => kind.fmt(f),
             Self::WrongKind { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Missing(name) => write!(f, "required member `{name}` is missing"),
-            Self::Duplicate => f.write_str("the member stands twice"),
+            Self::Duplicate => f.write_str("duplicate member"),
             Self::AmbiguousName(name) => {
                 write!(f, "ambiguous member name: some parsers read it as `{name}`")
             }

@@ -91,7 +91,7 @@ fn messages_belong_to_a_session() {
     for (body, expected) in [
         (REQUEST, "400 -32600 id 7"),
         (NOTIFICATION, "400 -32600"),
-        // The id of an answer is the server's own.
+        // The id of a response is the server's own.
         (RESULT, "400 -32600"),
         (ERROR, "400 -32600"),
         ("GET", "400 -32600"),

@@ -190,7 +190,7 @@ impl Session {
             None => Ok(None),
             Some(request) => match self.endpoint.requests.get(request) {
                 Some(request) => Ok(request.to.stream),
-                // Spec, basic/utilities/progress: none after the answer.
+                // Spec, basic/utilities/progress: none after the response.
                 None => Err(CallError::RequestClosed),
             },
         }

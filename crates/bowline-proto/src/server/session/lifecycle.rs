@@ -134,7 +134,7 @@ impl Session {
             let message = "the capabilities can't be encoded for this revision";
             return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
-        self.endpoint.answer_with_result(id, to, result);
+        self.endpoint.respond_with_result(id, to, result);
         self.revision = Some(revision);
         self.change_phase(SessionPhase::Initialized, revision.as_str());
         self.endpoint

@@ -114,9 +114,11 @@ impl Session {
         }
         let params = request.params.map_or("{}", RawJsonRef::as_str);
         match self.apply_session_request(method, params) {
-            Ok(()) => self.endpoint.answer_empty(id, to),
+            Ok(()) => self.endpoint.respond_empty(id, to),
             Err(error) => {
-                let kind = error.kind(revision).map_or("not served", ErrorCode::name);
+                let kind = error
+                    .error_code(revision)
+                    .map_or("not served", ErrorCode::name);
                 self.endpoint.refuse_with(Some(id), to, kind, &error);
             }
         }
