@@ -124,7 +124,7 @@ pub(crate) fn call_stop(
     }
 }
 
-/// A request of the peer was answered: with an error, when there is a code.
+/// Emits the end of a request of the peer with a response: an error if there is a code.
 pub(crate) fn request_stop(
     side: Side,
     (request, method): (u64, Option<Method>),

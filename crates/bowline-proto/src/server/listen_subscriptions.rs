@@ -294,17 +294,17 @@ mod tests {
         assert_eq!(granted.resources_list_changed, None);
         assert!(granted.resource_subscriptions.is_some());
         assert_eq!(granted.task_ids, None);
-        let told = |change| listens.notifications_for(change).collect::<Vec<_>>();
-        assert!(told(Change::Prompts).is_empty() && told(Change::Resources).is_empty());
-        assert!(told(Change::Resource("file:///b")).is_empty());
+        let notified = |change| listens.notifications_for(change).collect::<Vec<_>>();
+        assert!(notified(Change::Prompts).is_empty() && notified(Change::Resources).is_empty());
+        assert!(notified(Change::Resource("file:///b")).is_empty());
         assert!(listens.includes(Change::Tools) && listens.includes(Change::Resource("file:///a")));
         assert!(
             !listens.includes(Change::Prompts) && !listens.includes(Change::Resource("file:///b"))
         );
         let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"s"}"#;
-        assert_eq!(told(Change::Tools)[0].1, meta);
+        assert_eq!(notified(Change::Tools)[0].1, meta);
         let updated = format!(r#"{meta},"uri":"file:///a""#);
-        assert_eq!(told(Change::Resource("file:///a"))[0].1, updated);
+        assert_eq!(notified(Change::Resource("file:///a"))[0].1, updated);
         assert_eq!(
             Change::Tools.method().as_str(),
             "notifications/tools/list_changed"

@@ -153,7 +153,7 @@ fn a_call_whose_time_was_over_before_it_could_be_made_is_not_made() {
     let (mut link, connection_id) = link(|_| {});
     let waiting = link.call(at(0), call(5 * SECOND).wait_for_ready());
     let waiting = waiting.expect("it may wait");
-    // The driver is late: nobody has said that five seconds are over.
+    // The driver is late: it has not reported that five seconds are over.
     agree(&mut link, at(6), connection_id);
     assert_eq!(sent(&mut link), 1, "only the handshake is concluded");
     let elapsed = 6 * SECOND;
@@ -226,7 +226,7 @@ fn three_crashes_in_five_seconds_are_survived() {
     assert_eq!(link.state(), State::Closed);
 }
 
-/// The reason and the number of attempts, as whoever is refused learns them.
+/// The reason and the number of attempts, as the refused caller gets them.
 fn failure(link: &Link) -> Option<(String, u32)> {
     let failed = link.last_failure()?;
     Some((failed.cause.to_string(), link.failed_attempts()))
@@ -370,7 +370,7 @@ fn a_request_of_an_earlier_connection_is_not_answered() {
         requests.last().expect("a request")
     };
     let old = asked(&mut link);
-    // The last id, which nobody answers.
+    // The last id, whose call gets no response.
     link.call(at(0), call(SECOND)).expect("there is one id");
     while link.state() != State::Starting {
         let due = link.poll_timeout().expect("something is due");

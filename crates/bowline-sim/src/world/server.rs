@@ -24,7 +24,7 @@ pub(super) struct Server {
     revisions: Revisions,
     /// The process at the other end of the pipe.
     pub(super) pipe: Option<(ConnectionId, Session)>,
-    /// What came on the pipe and was not read yet.
+    /// Bytes that arrived on the pipe and were not read yet.
     inbox: VecDeque<Bytes>,
     /// Nothing is read.
     pub(super) is_deaf: bool,

@@ -6,7 +6,7 @@ use crate::json::{Scanner, SyntaxError, SyntaxErrorKind};
 
 /// A frame with several messages.
 ///
-/// It is JSON as a whole; whether each part is a message shows when it is taken out.
+/// The text is valid JSON; each message is parsed when the iterator reaches it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<'a> {
     text: &'a str,
@@ -26,14 +26,14 @@ impl<'a> Batch<'a> {
         Ok(Self { text, len })
     }
 
-    /// How many parts there are. Never zero.
+    /// Returns the number of messages, which is never zero.
     #[expect(clippy::len_without_is_empty, reason = "an empty batch is no batch")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The parts, each a message or the reason why it is none. Offsets in errors count
-    /// from the beginning of the part.
+    /// Returns the messages, or the errors of invalid ones. Offsets in errors count from the
+    /// beginning of the message.
     pub fn messages(&self) -> BatchMessages<'a> {
         let mut scanner = Scanner::new(self.text);
         scanner.take(b'[');
@@ -41,7 +41,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The parts of a [`Batch`].
+/// The messages of a [`Batch`].
 #[derive(Clone, Debug)]
 pub struct BatchMessages<'a> {
     scanner: Scanner<'a>,
@@ -63,7 +63,7 @@ impl<'a> Iterator for BatchMessages<'a> {
     }
 }
 
-/// How many values the array in `text` has.
+/// Returns the number of values in the array in `text`.
 fn count(text: &str) -> Result<usize, SyntaxError> {
     let mut scanner = Scanner::new(text);
     scanner.expect(b'[')?;

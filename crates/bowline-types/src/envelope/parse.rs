@@ -25,10 +25,10 @@ pub(super) fn parse(frame: &[u8]) -> Result<Envelope<'_>, EnvelopeError> {
 }
 
 /// Stands for bytes that are no UTF-8 while the rest of a frame is looked at: as long as the
-/// shortest of them, and no part of a name or an id that anybody uses.
+/// shortest of them, and no part of a name or an id in use.
 const SUBSTITUTE: char = '\u{7f}';
 
-/// The error for a frame that is not UTF-8, with what the rest of it says.
+/// The error for a frame that is not UTF-8, with what could be read of it.
 #[cold]
 fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
     let mut text = String::with_capacity(frame.len());
@@ -117,7 +117,7 @@ impl<T> Member<T> {
         !matches!(self, Self::Absent)
     }
 
-    /// The same without a `null` that says nothing.
+    /// Returns the member, with `null` as absent.
     fn or_absent(self) -> Self {
         match self {
             Self::Null => Self::Absent,
@@ -153,8 +153,8 @@ impl<'a> Seen<'a> {
         scanner.finish()
     }
 
-    /// A method, a result or an error is present from its key on: a text that breaks off
-    /// inside it still tells what the message was about.
+    /// A method, a result or an error is present from its key on: the kind of a text that
+    /// breaks off inside it is known.
     fn member(
         &mut self,
         scanner: &mut Scanner<'a>,
@@ -231,7 +231,7 @@ impl<'a> Seen<'a> {
         if id == Id::Invalid {
             self.blame(Fault::InvalidId, at);
         }
-        // Two ids that differ don't tell whose message it is.
+        // With two ids that differ, the request is unknown.
         let is_clear = matches!(self.id, Id::Absent | Id::Ambiguous) || self.id == id;
         self.id = if is_clear { id } else { Id::Invalid };
         Ok(())

@@ -358,7 +358,7 @@ pub enum Problem {
     },
     /// A required member is absent.
     Missing(&'static str),
-    /// A member stands twice.
+    /// A duplicate member.
     Duplicate,
     /// A member whose name is not the one of this member, though some parsers take it for that.
     AmbiguousName(&'static str),

@@ -228,7 +228,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// After a value: closes what closes, and says whether another value follows.
+    /// After a value: closes what closes, and returns `true` if another value follows.
     #[inline]
     fn next_value(&mut self, open: &mut Nesting) -> Result<bool, SyntaxErrorKind> {
         while let Some(container) = open.innermost() {
@@ -264,7 +264,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over the rest of a string and its quote. Says whether there are escapes in it.
+    /// Steps over the rest of a string and its quote. Returns `true` if there are escapes in it.
     #[inline]
     fn string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
         let mut is_escaped = false;

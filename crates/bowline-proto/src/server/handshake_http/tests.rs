@@ -70,7 +70,7 @@ fn initialize_opens_a_session() {
     ] {
         assert_eq!(words(&all(), INITIALIZE, lines), expected, "{lines}");
     }
-    // What the server doesn't speak is for the handshake to settle.
+    // The handshake decides what to do with a revision that the server does not support.
     let old = HandshakeHttpConfig::new(Revisions::only(Revision::V2025_03_26));
     assert_eq!(words(&old, INITIALIZE, "2025-11-25|-"), "open");
     assert_eq!(words(&old, INITIALIZE, "2026-07-28|-"), "400 -32600 id 7");

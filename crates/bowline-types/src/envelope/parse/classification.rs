@@ -1,4 +1,4 @@
-//! What a message is, from the members that the pass has seen.
+//! The kind of a message, from the members that the pass has seen.
 
 use super::{Id, Member, Seen};
 use crate::envelope::param_names::check_params;
@@ -9,7 +9,7 @@ use crate::envelope::{
 use crate::json::{DecodeError, Kind, RawJsonRef, SyntaxError};
 
 impl<'a> Seen<'a> {
-    /// Which members are present says what the message is.
+    /// Returns the message, whose kind the present members determine.
     pub(super) fn decide(mut self, end: usize) -> Result<Envelope<'a>, EnvelopeError> {
         if let Some(at) = self.unusual_id
             && !self.is_answer()
@@ -27,7 +27,7 @@ impl<'a> Seen<'a> {
             let at = self.unsure_params.unwrap_or_default() + error.offset();
             return Err(self.refuse(Fault::Params(error.under_key("params")), at));
         }
-        // A `null` says nothing beside something that does; alone it is no response.
+        // A `null` beside another member is ignored; alone it is no response.
         let is_said = |member: &Member<RawJsonRef<'_>>| matches!(member, Member::Valid(_));
         if !self.method.is_present() && !is_said(&self.result) && !is_said(&self.error) {
             if self.result.is_present() {
@@ -126,14 +126,14 @@ impl<'a> Seen<'a> {
         EnvelopeError::new(fault, at, id, about)
     }
 
-    /// Returns `true` if the members say that it is meant as a response.
+    /// Returns `true` if the members are those of a response.
     fn is_answer(&self) -> bool {
         let has_outcome = self.result.is_present() || self.error.is_present();
         has_outcome && !self.method.is_present()
     }
 
-    /// Whether it would be a notification without its fault. Of a text that breaks off nobody
-    /// knows.
+    /// Returns `true` if it would be a notification without its fault. The kind of a text that
+    /// breaks off is not known.
     fn wants_no_answer(&self, fault: &Fault) -> bool {
         let is_whole = !matches!(fault, Fault::Syntax(_));
         let is_answer = self.result.is_present() || self.error.is_present();
