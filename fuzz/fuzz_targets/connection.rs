@@ -74,7 +74,7 @@ impl Run {
                 let mut request =
                     CallRequest::new("tools/call", Bytes::from_static(br#""name":"x""#));
                 if argument & 1 == 1 {
-                    request = request.wants_progress();
+                    request = request.with_progress();
                 }
                 if let Ok(call) = self.connection.call(self.now, request) {
                     self.made.push(call);

@@ -18,7 +18,7 @@ type Handled = BTreeMap<RequestKey, bool>;
 
 fuzz_target!(|data: &[u8]| {
     let mut config = SessionConfig::new(Implementation::new("fuzz", "0"));
-    config.max_watched(2, 100);
+    config.max_resource_subscriptions(2, 100);
     config.handler_timeout(Some(Duration::from_secs(40)));
     config
         .limits()
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
             }
             (1, about) => {
                 let about = about.filter(|_| argument & 1 == 1);
-                let _ = session.ask(now, about, CallRequest::new("roots/list", Bytes::new()));
+                let _ = session.send_request(now, about, CallRequest::new("roots/list", Bytes::new()));
             }
             (2, _) => {
                 now = now + Duration::from_secs(u64::from(argument));
@@ -84,7 +84,7 @@ fuzz_target!(|data: &[u8]| {
 fn check_frame(frame: &[u8]) {
     if let Envelope::Batch(batch) = Envelope::parse(frame).expect("a message") {
         assert!(batch.len() <= 4);
-        for part in batch.parts() {
+        for part in batch.messages() {
             let answer = part.expect("a message");
             assert!(matches!(
                 answer,

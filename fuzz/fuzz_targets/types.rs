@@ -1,6 +1,6 @@
 //! Any text as a type of the protocol. The first byte says which; the rest is the text.
 //!
-//! What can be read can be said in a revision or can't, and what is said is read again as
+//! What can be decoded can be encoded for a revision or not, and what is encoded is decoded again as
 //! what it was.
 
 #![no_main]
@@ -109,7 +109,7 @@ fn check<T: Wire + Debug + PartialEq>(text: &str) {
     }
 
     for revision in Revision::ALL {
-        // What can't be said has a reason and leaves no trace.
+        // What can't be encoded has a reason and leaves no trace.
         let mut out = Vec::new();
         let Ok(json) = value.to_json(revision) else {
             assert!(value.encode_into(revision, &mut out).is_err() && out.is_empty());

@@ -302,7 +302,7 @@ pub(crate) fn server_error_of(error: &anyhow::Error) -> Option<&ErrorObject> {
 
 /// Returns `true` if the server does not implement the method.
 pub(crate) fn is_unknown_method(error: &anyhow::Error) -> bool {
-    let kind = server_error_of(error).and_then(|error| error.kind(Revision::LATEST));
+    let kind = server_error_of(error).and_then(|error| error.error_code(Revision::LATEST));
     kind == Some(bowline_types::ErrorCode::MethodNotFound)
 }
 

@@ -221,7 +221,7 @@ fn answered(answer: impl Fn(u64) -> String) -> f64 {
 }
 
 fn kind_of(error: &ErrorObject) -> Option<ErrorCode> {
-    error.kind(Revision::LATEST_HANDSHAKE)
+    error.error_code(Revision::LATEST_HANDSHAKE)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -161,7 +161,7 @@ const fn at_end(name: &'static str, bound: f64, run: fn() -> Found) -> Case {
 /// A frame of 16 MiB, and room to read.
 const ONE_FRAME: f64 = 24.0;
 
-/// 64 MiB of payloads that nobody takes, a frame, and the same to keep them in order.
+/// 64 MiB of payloads that are not taken, a frame, and the same to keep them in order.
 const UNTAKEN: f64 = 128.0;
 
 const CASES: &[Case] = &[
@@ -199,9 +199,11 @@ const CASES: &[Case] = &[
     peak("4,000 requests, ids of 64 KiB", ONE_FRAME, || {
         requests(64 * 1024)
     }),
-    peak("client: notes of 1 KiB that nobody takes", UNTAKEN, || {
-        client_notes(r#""params":{"text":""#, 1024, "\"}")
-    }),
+    peak(
+        "client: notifications of 1 KiB that are not taken",
+        UNTAKEN,
+        || client_notes(r#""params":{"text":""#, 1024, "\"}"),
+    ),
     peak("client: notes of no weight", UNTAKEN, || {
         client_notes("\"x\":\"", 0, "\"")
     }),
@@ -211,12 +213,16 @@ const CASES: &[Case] = &[
     peak("client: one small note in every chunk", UNTAKEN, || {
         sparse_notes()
     }),
-    peak("server: notes of 1 KiB that nobody takes", UNTAKEN, || {
-        server_notes(1024)
-    }),
-    peak("server: small notes that nobody takes", UNTAKEN, || {
-        server_notes(0)
-    }),
+    peak(
+        "server: notifications of 1 KiB that are not taken",
+        UNTAKEN,
+        || server_notes(1024),
+    ),
+    peak(
+        "server: small notifications that are not taken",
+        UNTAKEN,
+        || server_notes(0),
+    ),
     at_end("after a frame of 10 MiB", 1.0, || idle(10 * MIB)),
     at_end("after a frame of 16 MiB", 1.0, || idle(16 * MIB)),
     at_end("after a frame that fills the buffer", 1.0, || {
@@ -339,7 +345,7 @@ fn client_notes(head: &str, padding: usize, tail: &str) -> Found {
     Found::new(is_right, format!("{let_in} of {total} let in"), client)
 }
 
-/// Small notifications, each alone in a chunk of blank lines, which nobody takes.
+/// Small notifications, each alone in a chunk of blank lines, which are not taken.
 fn sparse_notes() -> Found {
     let mut client = Client::ready(FrameLimits::default(), Framing::Line);
     let mut chunk = note(r#""params":{"text":""#, 16, "\"}").into_bytes();

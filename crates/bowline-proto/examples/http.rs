@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_proto::connection::{Event, MessageHeaders, StreamEnd};
 use bowline_proto::server::{
-    Headers, Routed, RouterConfig, Session, SessionConfig, route, write_answer,
+    Headers, Routed, RouterConfig, Session, SessionConfig, route, write_response,
 };
 use bowline_proto::{
     CallRequest, Carrier, Config, Connection, IdCounter, Instant, Outcome, StreamId, TransmitKind,
@@ -74,7 +74,7 @@ async fn call_over_http(mut http: SendRequest<Full<Bytes>>, ours: Revisions) -> 
         let transmit = connection.poll_transmit().ok_or("nothing left to do")?;
         let frame = transmit.to_bytes();
         let mut post = Request::post("/mcp");
-        for (name, value) in MessageHeaders::of(&frame, connection.revision()).iter() {
+        for (name, value) in MessageHeaders::from_frame(&frame, connection.revision()).iter() {
             post = post.header(name, value);
         }
         let response = http
@@ -120,7 +120,7 @@ async fn handle(
         Routed::Stateless(request) => {
             let revision = request.context.revision;
             let result = answer(request.method, Some(request.params.as_str()), revision)?;
-            write_answer(&mut out, &request.id, &result);
+            write_response(&mut out, &request.id, &result);
         }
         Routed::Session(message) => {
             let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);

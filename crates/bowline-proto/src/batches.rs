@@ -128,7 +128,7 @@ impl Batches {
         }
     }
 
-    /// Returns `true` if an answer of so many bytes fits, beside what is kept for the others.
+    /// Returns `true` if a response of so many bytes fits, beside what is kept for the others.
     pub(crate) fn takes(&self, key: BatchKey, id: Option<&RequestId>, size: usize) -> bool {
         let Some(batch) = self.open.get(&key) else {
             return false;
@@ -144,7 +144,7 @@ impl Batches {
     }
 
     /// Adds a response. Returns the array if it was the last one.
-    pub(crate) fn answer(
+    pub(crate) fn add_response(
         &mut self,
         key: BatchKey,
         id: Option<&RequestId>,
@@ -221,17 +221,17 @@ mod tests {
         for id in &ids {
             batches.expect(key, Some(id));
         }
-        assert_eq!(batches.answer(key, Some(&ids[1]), write("A")), None);
+        assert_eq!(batches.add_response(key, Some(&ids[1]), write("A")), None);
         assert_eq!(batches.end(key), None);
         assert_eq!(batches.skip(key, Some(&ids[0])), None);
-        let answered = batches.answer(key, Some(&ids[2]), write("C"));
+        let answered = batches.add_response(key, Some(&ids[2]), write("C"));
         assert_eq!(
             answered.as_ref().and_then(|completed| completed.stream),
             stream
         );
         assert_eq!(text(answered).as_deref(), Some("[A,C]"));
         assert_eq!((batches.held, batches.open.len()), (0, 0));
-        assert_eq!(batches.answer(key, Some(&ids[2]), write("C")), None);
+        assert_eq!(batches.add_response(key, Some(&ids[2]), write("C")), None);
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
         assert!(batches.takes(second, None, limit - BRACKETS - 1));
         assert!(!batches.takes(second, None, limit - BRACKETS));
         let words = "x".repeat(most - held_elsewhere + BRACKETS);
-        assert_eq!(batches.answer(first, None, write(&words)), None);
+        assert_eq!(batches.add_response(first, None, write(&words)), None);
         assert_eq!(batches.held, limit);
         assert!(!batches.has_room(1) && batches.has_room(0));
         batches.skip(second, None);

@@ -138,7 +138,7 @@ impl<T> Calls<T> {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         if self.pending.is_empty() {
             self.pending = MonotonicTable::new();
             self.deadlines = Deadlines::new();
@@ -178,7 +178,7 @@ impl<T> Calls<T> {
     }
 
     /// Removes a call that was answered.
-    pub(crate) fn answer(&mut self, id: CallId) -> Option<Call<T>> {
+    pub(crate) fn complete(&mut self, id: CallId) -> Option<Call<T>> {
         let call = self.pending.remove(id)?;
         if !defect::is(Defect::LeakedTimer) {
             self.deadlines.remove((call.deadline(), id));
@@ -188,7 +188,7 @@ impl<T> Calls<T> {
 
     /// Removes a call without a response. A late response will be recognized.
     pub(crate) fn give_up(&mut self, now: Instant, id: CallId) -> Option<Call<T>> {
-        let call = self.answer(id)?;
+        let call = self.complete(id)?;
         self.tombstones.insert(now, id);
         Some(call)
     }

@@ -74,7 +74,7 @@ pub enum PeerFault {
     /// The server sent `notifications/cancelled` without an id, which ends the session.
     SessionReset,
     /// The peer sent too many malformed or unexpected messages.
-    Nonsense,
+    TooManyViolations,
     /// The peer didn't respond to keepalive pings.
     Silent {
         /// The number of pings without a response.
@@ -92,7 +92,7 @@ impl PeerFault {
             Self::Codec(_) => "bad framing",
             Self::Initialize => "second initialize",
             Self::SessionReset => "session reset",
-            Self::Nonsense => "nonsense",
+            Self::TooManyViolations => "too many violations",
             Self::Silent { .. } => "silent",
         }
     }
@@ -107,7 +107,7 @@ impl fmt::Display for PeerFault {
             Self::Codec(fault) => fault.fmt(f),
             Self::Initialize => f.write_str("a server must not send initialize"),
             Self::SessionReset => f.write_str("the server cancelled the session"),
-            Self::Nonsense => f.write_str("too many malformed or unexpected messages"),
+            Self::TooManyViolations => f.write_str("too many malformed or unexpected messages"),
             Self::Silent { missed } => write!(f, "no response to keepalive pings ({missed} sent)"),
         }
     }

@@ -74,7 +74,7 @@ impl CallRequest {
 
     /// Asks the peer to report progress.
     #[must_use]
-    pub fn wants_progress(mut self) -> Self {
+    pub fn with_progress(mut self) -> Self {
         self.wants_progress = true;
         self
     }

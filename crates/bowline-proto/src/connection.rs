@@ -165,7 +165,7 @@ impl Connection {
         !self.is_closed() && self.endpoint.wants_read()
     }
 
-    /// Returns the number of calls that wait for their answers.
+    /// Returns the number of calls that wait for their responses.
     pub fn pending(&self) -> usize {
         self.endpoint.calls.len()
     }
@@ -209,8 +209,8 @@ impl Connection {
 
     /// Gives back the memory that is only kept to be used again. For a connection that has
     /// nothing to do for a while: thousands of them may be idle.
-    pub fn shrink(&mut self) {
-        self.endpoint.shrink();
+    pub fn shrink_to_fit(&mut self) {
+        self.endpoint.shrink_to_fit();
     }
 
     /// Handles bytes that were appended to the buffer.
@@ -304,9 +304,9 @@ impl Connection {
     }
 
     /// Returns the next message that is still to be sent before the connection is closed: see
-    /// [`Link::poll_parting`](crate::Link::poll_parting).
-    pub fn poll_parting(&mut self) -> Option<Transmit> {
-        self.endpoint.poll_parting()
+    /// [`Link::poll_final_transmit`](crate::Link::poll_final_transmit).
+    pub fn poll_final_transmit(&mut self) -> Option<Transmit> {
+        self.endpoint.poll_final_transmit()
     }
 
     /// Returns the next event.

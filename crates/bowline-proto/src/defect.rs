@@ -66,9 +66,9 @@ defects! {
     /// The waits don't grow.
     FlatBackoff = "backoff does not grow",
     /// A call that was answered goes on waiting.
-    SecondAnswer = "second response accepted",
-    /// An answer goes to the call before.
-    Misrouted = "answer misrouted",
+    SecondResponse = "second response accepted",
+    /// A response goes to the call before.
+    Misrouted = "response misrouted",
     /// A stop forgets one of the calls that wait.
     StopForgets = "stop leaves a call pending",
     /// A request of the peer is answered twice.

@@ -189,11 +189,11 @@ impl<E: EndpointEvent> Endpoint<E> {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
-        self.calls.shrink();
-        self.composer.shrink();
-        self.outbox.shrink();
-        self.events.shrink();
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.calls.shrink_to_fit();
+        self.composer.shrink_to_fit();
+        self.outbox.shrink_to_fit();
+        self.events.shrink_to_fit();
         let buffer = self.decoder.buffer();
         if buffer.is_empty() {
             *buffer = BytesMut::new();
@@ -205,15 +205,19 @@ impl<E: EndpointEvent> Endpoint<E> {
     pub(crate) fn match_response(&mut self, now: Instant, id: &RequestId) -> ResponseMatch {
         let (reason, count, matched) = match self.calls.find(now, id, &self.counter) {
             Found::Pending(call) => return ResponseMatch::Call(call),
-            Found::GivenUp => ("late", &mut self.stats.late_answers, ResponseMatch::Dropped),
+            Found::GivenUp => (
+                "late",
+                &mut self.stats.late_responses,
+                ResponseMatch::Dropped,
+            ),
             Found::Ended => (
                 "stale",
-                &mut self.stats.stale_answers,
+                &mut self.stats.stale_responses,
                 ResponseMatch::Dropped,
             ),
             Found::Unknown => (
                 "unknown",
-                &mut self.stats.unknown_answers,
+                &mut self.stats.unknown_responses,
                 ResponseMatch::Misbehavior,
             ),
         };
@@ -230,7 +234,7 @@ impl<E: EndpointEvent> Endpoint<E> {
 
     /// Counts a notification that refers to nothing.
     pub(crate) fn count_dropped_notification(&mut self, reason: &'static str) {
-        self.stats.pointless_notifications += 1;
+        self.stats.unmatched_notifications += 1;
         trace::notification_dropped(self.side, trace::Direction::In, reason);
     }
 

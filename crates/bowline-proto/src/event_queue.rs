@@ -66,7 +66,7 @@ impl<E: EventPayload> EventQueue<E> {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         self.queue.shrink_to_fit();
     }
 

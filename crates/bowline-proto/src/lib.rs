@@ -55,7 +55,7 @@ pub use connection::Connection;
 pub use keepalive::Keepalive;
 pub use limits::Limits;
 pub use link::Link;
-pub use monotonic_table::{Entries, MonotonicTable};
+pub use monotonic_table::{MonotonicTable, MonotonicTableIntoIter};
 pub use negotiation::{Agreement, NegotiationError};
 pub use outbox::{StreamId, Transmit, TransmitKind};
 pub use outcome::{Outcome, Sent};

@@ -137,7 +137,7 @@ impl Limits {
     /// Sets how many subscriptions of the stateless era the peer may have open. They have no
     /// timeout, so they have a limit of their own. Default 64; the next one is answered "busy".
     /// Their cost is bounded by
-    /// [`SessionConfig::max_watched`](crate::server::SessionConfig::max_watched).
+    /// [`SessionConfig::max_resource_subscriptions`](crate::server::SessionConfig::max_resource_subscriptions).
     pub fn max_subscriptions(&mut self, limit: usize) -> &mut Self {
         self.max_subscriptions = limit;
         self
@@ -198,7 +198,7 @@ impl Limits {
             messages: self.max_queued,
             bytes: self.max_queued_bytes,
             // One at least, or nothing would ever be read.
-            answers: self.max_peer_requests.max(1),
+            responses: self.max_peer_requests.max(1),
         }
     }
 

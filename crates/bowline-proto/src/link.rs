@@ -279,8 +279,8 @@ impl Link {
     /// Returns the next message that is still to be sent before the link is
     /// [stopped](Self::stop): as [`poll_transmit`](Self::poll_transmit), but no calls. They end
     /// with the link, as calls that were not sent.
-    pub fn poll_parting(&mut self) -> Option<Transmit> {
-        self.connection.as_mut()?.poll_parting()
+    pub fn poll_final_transmit(&mut self) -> Option<Transmit> {
+        self.connection.as_mut()?.poll_final_transmit()
     }
 
     /// Returns the next event.
@@ -306,13 +306,13 @@ impl Link {
         .filter(|at| *at != Instant::NEVER)
     }
 
-    /// Gives back the memory that is only kept to be used again: see [`Connection::shrink`].
-    pub fn shrink(&mut self) {
-        self.calls.shrink();
-        self.events.shrink();
+    /// Gives back the memory that is only kept to be used again: see [`Connection::shrink_to_fit`].
+    pub fn shrink_to_fit(&mut self) {
+        self.calls.shrink_to_fit();
+        self.events.shrink_to_fit();
         self.actions.shrink_to_fit();
         if let Some(connection) = &mut self.connection {
-            connection.shrink();
+            connection.shrink_to_fit();
         }
     }
 

@@ -91,7 +91,7 @@ impl Composer {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         self.scratch = Vec::new();
         self.arena = BytesMut::new();
     }
@@ -146,18 +146,18 @@ impl Composer {
         let encoded = id.encode(&mut Encoder::lossless(head));
         encoded.expect("every revision has ids");
         head.extend_from_slice(b",\"result\":");
-        self.framed(TransmitKind::Answer, result.into_bytes(), "}", "}\n")
+        self.framed(TransmitKind::Response, result.into_bytes(), "}", "}\n")
     }
 
     /// Returns the response to a request of the peer with an error.
     pub(crate) fn error(&mut self, id: Option<&RequestId>, error: &ErrorObject) -> Transmit {
         envelope::write_error(&mut self.scratch, id, error);
-        self.framed(TransmitKind::Answer, Bytes::new(), "", "\n")
+        self.framed(TransmitKind::Response, Bytes::new(), "", "\n")
     }
 
     /// Returns the responses to a batch of the peer, as an array.
     pub(crate) fn batch(&mut self, answers: Vec<u8>) -> Transmit {
-        self.framed(TransmitKind::Answer, answers.into(), "", "\n")
+        self.framed(TransmitKind::Response, answers.into(), "", "\n")
     }
 
     /// Closes the frame whose head is in the scratch.

@@ -168,18 +168,18 @@ impl<K: Copy + Ord, T> Default for MonotonicTable<K, T> {
 
 impl<K: Copy + Ord, T> IntoIterator for MonotonicTable<K, T> {
     type Item = (K, T);
-    type IntoIter = Entries<K, T>;
+    type IntoIter = MonotonicTableIntoIter<K, T>;
 
-    fn into_iter(self) -> Entries<K, T> {
-        Entries(self.entries.into_iter())
+    fn into_iter(self) -> MonotonicTableIntoIter<K, T> {
+        MonotonicTableIntoIter(self.entries.into_iter())
     }
 }
 
 /// The entries of a table, in order.
 #[derive(Debug)]
-pub struct Entries<K, T>(std::collections::vec_deque::IntoIter<(K, Option<T>)>);
+pub struct MonotonicTableIntoIter<K, T>(std::collections::vec_deque::IntoIter<(K, Option<T>)>);
 
-impl<K, T> Iterator for Entries<K, T> {
+impl<K, T> Iterator for MonotonicTableIntoIter<K, T> {
     type Item = (K, T);
 
     fn next(&mut self) -> Option<(K, T)> {

@@ -41,7 +41,7 @@ pub enum NegotiationError {
     /// The server refused. It may accept later.
     Refused(ErrorObject),
     /// The server's response is invalid.
-    InvalidAnswer(String),
+    InvalidResponse(String),
 }
 
 impl NegotiationError {
@@ -49,7 +49,7 @@ impl NegotiationError {
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::NoCommonRevision { .. } => true,
-            Self::Refused(_) | Self::InvalidAnswer(_) => false,
+            Self::Refused(_) | Self::InvalidResponse(_) => false,
         }
     }
 }
@@ -65,7 +65,9 @@ impl fmt::Display for NegotiationError {
                 )
             }
             Self::Refused(error) => write!(f, "the server refused the handshake: {error}"),
-            Self::InvalidAnswer(reason) => write!(f, "the server's answer is invalid: {reason}"),
+            Self::InvalidResponse(reason) => {
+                write!(f, "the server's response is invalid: {reason}")
+            }
         }
     }
 }
@@ -148,7 +150,7 @@ impl Negotiation {
         matches!(self.state, State::Probing(_)) && self.failed.is_none()
     }
 
-    /// Returns `true` if `initialize` waits for its answer.
+    /// Returns `true` if `initialize` waits for its response.
     pub(crate) fn has_sent_initialize(&self) -> bool {
         matches!(self.state, State::Initializing { .. })
     }
@@ -204,7 +206,7 @@ impl Negotiation {
         let State::Probing(asked) = self.state else {
             return self.without_probe();
         };
-        let kind = error.as_ref().and_then(|error| error.kind(asked));
+        let kind = error.as_ref().and_then(|error| error.error_code(asked));
         match (kind, error) {
             (Some(ErrorCode::UnsupportedProtocolVersion), Some(error)) => {
                 match error.data_as::<UnsupportedVersionData>() {
@@ -278,7 +280,7 @@ impl Negotiation {
         let State::Initializing { probe_is_open } = self.state else {
             return Step::Wait;
         };
-        self.fail_initialize(probe_is_open, NegotiationError::InvalidAnswer(reason))
+        self.fail_initialize(probe_is_open, NegotiationError::InvalidResponse(reason))
     }
 
     fn fail_initialize(&mut self, probe_is_open: bool, error: NegotiationError) -> Step {

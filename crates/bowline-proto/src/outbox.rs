@@ -76,7 +76,7 @@ impl Transmit {
     pub(crate) fn is_owed(&self) -> bool {
         match self.slot.account {
             Account::Own => false,
-            Account::Answers | Account::Nothing => true,
+            Account::Responses | Account::Nothing => true,
         }
     }
 
@@ -108,7 +108,7 @@ pub enum TransmitKind {
     /// A notification.
     Notification,
     /// The response to a request of the peer.
-    Answer,
+    Response,
     /// Nothing to write: the stream of this call is closed, which cancels it.
     Reset(CallId),
 }
@@ -121,7 +121,7 @@ pub(crate) struct OutboxLimits {
     /// Their bytes.
     pub(crate) bytes: usize,
     /// Responses, beyond which reading stops.
-    pub(crate) answers: usize,
+    pub(crate) responses: usize,
 }
 
 /// A place in the queue, by which a message can be removed.
@@ -157,8 +157,8 @@ pub(crate) struct Full;
 pub(crate) enum Account {
     /// The limits on our own messages.
     Own,
-    /// The answers that we owe.
-    Answers,
+    /// The responses that we owe.
+    Responses,
     /// Nothing: cancellations and the handshake, which calls bound.
     #[default]
     Nothing,
@@ -172,8 +172,8 @@ pub(crate) struct Outbox {
     next: u64,
     messages: usize,
     bytes: usize,
-    answers: usize,
-    answer_bytes: usize,
+    responses: usize,
+    response_bytes: usize,
     /// Bytes that the driver has taken and not yet written.
     unwritten: usize,
     /// Lanes whose transport was busy a moment ago, and until when they wait.
@@ -189,8 +189,8 @@ impl Outbox {
             next: 0,
             messages: 0,
             bytes: 0,
-            answers: 0,
-            answer_bytes: 0,
+            responses: 0,
+            response_bytes: 0,
             unwritten: 0,
             busy: BTreeMap::new(),
         }
@@ -210,7 +210,7 @@ impl Outbox {
     /// Queues a message that the protocol requires: a response, or the cancellation of a call.
     pub(crate) fn push_owed(&mut self, transmit: Transmit) -> Ticket {
         let account = match transmit.kind {
-            TransmitKind::Answer => Account::Answers,
+            TransmitKind::Response => Account::Responses,
             TransmitKind::Call(_) | TransmitKind::Notification | TransmitKind::Reset(_) => {
                 Account::Nothing
             }
@@ -286,7 +286,7 @@ impl Outbox {
     }
 
     /// Releases memory that is only kept for reuse.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         if self.queue.is_empty() {
             self.queue = MonotonicTable::new();
         }
@@ -302,18 +302,18 @@ impl Outbox {
     }
 
     /// Returns `true` if there is room for more responses.
-    pub(crate) fn accepts_answers(&self) -> bool {
-        self.answers < self.limits.answers && self.answer_bytes <= self.limits.bytes
+    pub(crate) fn accepts_responses(&self) -> bool {
+        self.responses < self.limits.responses && self.response_bytes <= self.limits.bytes
     }
 
     /// Returns `true` if there is room for the response of a handler, here and at the driver.
-    pub(crate) fn has_room_for_answer(&self) -> bool {
-        self.accepts_answers() && self.answer_bytes + self.unwritten <= self.limits.bytes
+    pub(crate) fn has_room_for_response(&self) -> bool {
+        self.accepts_responses() && self.response_bytes + self.unwritten <= self.limits.bytes
     }
 
     /// Returns the number of counts what the driver has taken and not yet written. What it was
     /// before.
-    pub(crate) fn set_unwritten(&mut self, bytes: usize) -> usize {
+    pub(crate) fn set_unwritten_bytes(&mut self, bytes: usize) -> usize {
         std::mem::replace(&mut self.unwritten, bytes)
     }
 
@@ -329,7 +329,7 @@ impl Outbox {
             (
                 Carrier::StreamPerRequest,
                 None,
-                TransmitKind::Notification | TransmitKind::Answer,
+                TransmitKind::Notification | TransmitKind::Response,
             ) => Lane::Shared,
         }
     }
@@ -350,9 +350,9 @@ impl Outbox {
                 self.messages += 1;
                 self.bytes += transmit.len();
             }
-            Account::Answers => {
-                self.answers += 1;
-                self.answer_bytes += transmit.len();
+            Account::Responses => {
+                self.responses += 1;
+                self.response_bytes += transmit.len();
             }
             Account::Nothing => {}
         }
@@ -364,9 +364,9 @@ impl Outbox {
                 self.messages = self.messages.saturating_sub(1);
                 self.bytes = self.bytes.saturating_sub(transmit.len());
             }
-            Account::Answers => {
-                self.answers = self.answers.saturating_sub(1);
-                self.answer_bytes = self.answer_bytes.saturating_sub(transmit.len());
+            Account::Responses => {
+                self.responses = self.responses.saturating_sub(1);
+                self.response_bytes = self.response_bytes.saturating_sub(transmit.len());
             }
             Account::Nothing => {}
         }

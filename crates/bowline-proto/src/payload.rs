@@ -85,7 +85,7 @@ impl Payload {
     /// Fails if the revision doesn't have the value.
     pub fn encode_params<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
-        value.encode(&mut Encoder::new(&mut text, revision).leaving_meta())?;
+        value.encode(&mut Encoder::new(&mut text, revision).allow_missing_meta())?;
         Ok(Self(Bytes::from(text)))
     }
 
@@ -119,7 +119,7 @@ impl Payload {
 
     /// Returns the value, which is not checked again.
     pub fn as_json(&self) -> RawJsonRef<'_> {
-        RawJsonRef::trusted(self.as_str())
+        RawJsonRef::new_unchecked(self.as_str())
     }
 
     /// Returns the bytes, without copying them.

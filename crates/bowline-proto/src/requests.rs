@@ -75,7 +75,7 @@ pub(crate) struct PeerRequest {
     deadline: Option<Instant>,
     bytes: usize,
     is_subscription: bool,
-    may_be_answered: bool,
+    is_open: bool,
 }
 
 /// The admission of a request.
@@ -148,7 +148,7 @@ impl Requests {
             deadline,
             bytes: arrival.bytes,
             is_subscription: arrival.is_subscription,
-            may_be_answered: true,
+            is_open: true,
         };
         self.handled.insert(key, request);
         Admission::Admitted(key)
@@ -177,7 +177,7 @@ impl Requests {
         self.bytes -= request.bytes;
         self.subscriptions -= usize::from(request.is_subscription);
         self.close(key, &request);
-        request.may_be_answered.then_some(request)
+        request.is_open.then_some(request)
     }
 
     /// Marks a request as one of the stateless era.
@@ -189,9 +189,7 @@ impl Requests {
 
     /// Returns an open request.
     pub(crate) fn get(&self, key: RequestKey) -> Option<&PeerRequest> {
-        self.handled
-            .get(key)
-            .filter(|request| request.may_be_answered)
+        self.handled.get(key).filter(|request| request.is_open)
     }
 
     /// Returns the open request of this id.
@@ -212,7 +210,7 @@ impl Requests {
             return;
         };
         self.close(key, &request);
-        request.may_be_answered = false;
+        request.is_open = false;
         // A subscription has no handler that would have to be done first.
         self.subscriptions -= usize::from(std::mem::take(&mut request.is_subscription));
         self.handled.insert(key, request);
@@ -234,7 +232,7 @@ impl Requests {
         self.open = Open::default();
         self.deadlines.clear();
         let open = self.handled.iter_mut().filter_map(|(key, request)| {
-            let was_open = std::mem::take(&mut request.may_be_answered);
+            let was_open = std::mem::take(&mut request.is_open);
             was_open.then_some((key, request.method, request.started))
         });
         open.collect()
@@ -243,7 +241,7 @@ impl Requests {
     /// Returns the open requests, oldest first.
     pub(crate) fn open_keys(&self) -> impl Iterator<Item = RequestKey> {
         let handled = self.handled.iter();
-        handled.filter_map(|(key, request)| request.may_be_answered.then_some(key))
+        handled.filter_map(|(key, request)| request.is_open.then_some(key))
     }
 
     /// Returns the key of the next request, as a number.
@@ -263,7 +261,7 @@ impl Requests {
 
     /// Removes a request from the open ones and from the deadlines.
     fn close(&mut self, key: RequestKey, request: &PeerRequest) {
-        if request.may_be_answered {
+        if request.is_open {
             self.open.remove(&request.id);
         }
         if let Some(deadline) = request.deadline {

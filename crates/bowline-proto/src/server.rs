@@ -25,7 +25,8 @@ mod session;
 mod session_id;
 
 pub use handshake_http::{
-    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, InSession, route_handshake_request,
+    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, RequestSession,
+    route_handshake_request,
 };
 pub use headers::{Headers, RepeatedHeader, RepeatedHeaders, encode_value};
 pub use http_refusal::error_status;
@@ -47,7 +48,7 @@ use crate::payload::Payload;
 
 /// Appends the response to a request without a session: one of the stateless era, over HTTP. An
 /// error is written with [`envelope::write_error`](bowline_types::envelope::write_error).
-pub fn write_answer(out: &mut Vec<u8>, id: &RequestId, result: &Payload) {
+pub fn write_response(out: &mut Vec<u8>, id: &RequestId, result: &Payload) {
     out.reserve(result.as_str().len() + 64);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.to_string().as_bytes());

@@ -124,7 +124,7 @@ pub(crate) fn call_stop(
     }
 }
 
-/// A request of the peer was answered: with an error, when there is a code.
+/// Emits the end of a request of the peer with a response: an error if there is a code.
 pub(crate) fn request_stop(
     side: Side,
     (request, method): (u64, Option<Method>),
@@ -238,10 +238,10 @@ pub(crate) fn reading_paused(side: Side) {
     );
 }
 
-pub(crate) fn keepalive(side: Side, asked: u32) {
+pub(crate) fn keepalive(side: Side, sent: u32) {
     event!(
-        name: "keepalive.asked", target: "bowline::connection", Level::DEBUG,
-        side = side.as_str(), asked,
+        name: "keepalive.sent", target: "bowline::connection", Level::DEBUG,
+        side = side.as_str(), sent,
         "keepalive request sent"
     );
 }

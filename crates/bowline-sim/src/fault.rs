@@ -64,26 +64,26 @@ faults! {
     NotSent = "not sent",
     /// A POST is refused with a status.
     Refused = "refused",
-    /// An answer with the id of another call.
+    /// A response with the id of another call.
     WrongId = "wrong id",
     /// A frame of an earlier connection comes again.
     ReplayedId = "replayed id of an earlier connection",
     /// A response to a call that was never made.
     NeverIssuedId = "never-issued id",
     /// A response after its call was cancelled.
-    LateAnswer = "late answer",
-    /// Two answers to one call.
-    DoubleAnswer = "double answer",
-    /// An answer to the next call, before it is made.
-    EarlyAnswer = "early answer",
+    LateResponse = "late response",
+    /// Two responses to one call.
+    DoubleResponse = "double response",
+    /// A response to the next call, before it is made.
+    EarlyResponse = "early response",
     /// A call is never answered.
-    NoAnswer = "no answer",
+    NoResponse = "no response",
     /// Calls are answered with errors.
-    ErrorAnswer = "error answer",
-    /// An answer with both, a result and an error.
+    ErrorResponse = "error response",
+    /// A response with both, a result and an error.
     ResultAndError = "result and error",
-    /// An answer with neither.
-    NothingSaid = "neither result nor error",
+    /// A response with neither.
+    NoMethodResultOrError = "neither result nor error",
     /// A result of an unknown type.
     OddResultType = "odd result type",
     /// The server asks for input without end.
@@ -96,9 +96,9 @@ faults! {
     CancelOfOurs = "cancel of our call",
     /// The server takes back what it asked.
     CancelOfTheirs = "cancel of a server request",
-    /// The user cancels in the moment in which the answer comes.
+    /// The user cancels in the moment in which the response comes.
     CancelRace = "cancel race",
-    /// The answer comes in the moment of the timeout.
+    /// The response comes in the moment of the timeout.
     TimeoutRace = "timeout race",
     /// The transport takes nothing.
     Busy = "busy carrier",
@@ -160,10 +160,10 @@ faults! {
     BadCapabilities = "malformed capabilities",
     /// A revision that we don't speak.
     UnsupportedVersion = "unsupported version",
-    /// The handshake has no answer.
-    SilentHandshake = "handshake never answered",
-    /// The handshake has two answers.
-    DoubleHandshake = "handshake answered twice",
+    /// The handshake has no response.
+    SilentHandshake = "handshake without response",
+    /// The handshake has two responses.
+    DoubleHandshake = "duplicate handshake response",
     /// The transport can't be opened.
     OpenFails = "open fails",
     /// The transport is never opened.

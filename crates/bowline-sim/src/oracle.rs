@@ -46,7 +46,7 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct Oracle {
     bounds: Bounds,
-    /// Frames may be changed on their way, so that an answer may be another call's.
+    /// Frames may be changed on their way, so that a response may be another call's.
     may_misroute: bool,
     /// All that is queued leaves at once.
     is_flowing: bool,
@@ -84,7 +84,7 @@ pub(crate) struct Oracle {
     transports: BTreeSet<u64>,
     /// `notifications/initialized` was sent on this connection.
     has_sent_initialized: bool,
-    /// Calls whose answers were given to the link in this step.
+    /// Calls whose responses were given to the link in this step.
     delivered: BTreeSet<u64>,
     /// The last call, and whether it had a result.
     last: Option<(CallKey, bool)>,
@@ -338,7 +338,7 @@ impl Oracle {
             Outcome::Result(result) => {
                 let echo = number_after(result.as_str().as_bytes(), "\"echo\":");
                 if !self.may_misroute && echo.is_some() && echo != open.nonce {
-                    self.violated(format!("1: call {call} has the answer of another one"));
+                    self.violated(format!("1: call {call} has the response of another one"));
                 }
                 self.answered.extend(ids);
             }
@@ -420,12 +420,12 @@ impl Oracle {
         if let Some(nonce) = self.delivered.pop_first() {
             let is_open = self.call_of(nonce).is_some();
             if is_open && self.in_flight.values().any(|other| *other == Some(nonce)) {
-                self.violated(format!("1: the answer to call ({nonce}) had no effect"));
+                self.violated(format!("1: the response to call ({nonce}) had no effect"));
             }
         }
     }
 
-    /// An answer is given to the link as the server wrote it.
+    /// A response is given to the link as the server wrote it.
     pub(crate) fn on_delivered(&mut self, frame: &[u8]) {
         let id = number_after(frame, "\"id\":");
         let nonce = number_after(frame, "\"echo\":");

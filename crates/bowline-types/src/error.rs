@@ -9,7 +9,7 @@
 //! assert_eq!(ErrorCode::ResourceNotFound.code(Revision::V2026_07_28), Some(-32602));
 //!
 //! let error = ErrorObject::new(-32602, "unknown tool \"ad\"");
-//! assert_eq!(error.kind(Revision::LATEST), Some(ErrorCode::InvalidParams));
+//! assert_eq!(error.error_code(Revision::LATEST), Some(ErrorCode::InvalidParams));
 //! ```
 
 pub mod codes;
@@ -77,11 +77,15 @@ impl ErrorObject {
     }
 
     /// An error of the protocol. `None` when `revision` has no code for it.
-    pub fn of(kind: ErrorCode, revision: Revision, message: impl Into<String>) -> Option<Self> {
-        Some(Self::new(kind.code(revision)?, message))
+    pub fn with_code(
+        code: ErrorCode,
+        revision: Revision,
+        message: impl Into<String>,
+    ) -> Option<Self> {
+        Some(Self::new(code.code(revision)?, message))
     }
 
-    /// The same error with one of the types below as its `data`. Data that can't be said are
+    /// The same error with one of the types below as its `data`. Data that can't be encoded are
     /// left out.
     #[must_use]
     pub fn with_data<T: Wire>(mut self, data: &T) -> Self {
@@ -90,7 +94,7 @@ impl ErrorObject {
     }
 
     /// What the code means in `revision`; `None` when the protocol doesn't say.
-    pub fn kind(&self, revision: Revision) -> Option<ErrorCode> {
+    pub fn error_code(&self, revision: Revision) -> Option<ErrorCode> {
         ErrorCode::from_code(self.code, revision)
     }
 
@@ -215,7 +219,7 @@ impl ErrorCode {
         CODES.into_iter().map(|(_, kind, _)| kind)
     }
 
-    /// The code of the kind in `revision`. `None` when it can't be said there.
+    /// The code of the kind in `revision`. `None` if the revision doesn't have it.
     pub fn code(self, revision: Revision) -> Option<i64> {
         // 2026-07-28, server/resources: not found is an invalid parameter.
         let kind = match self {
@@ -295,7 +299,7 @@ impl fmt::Display for ErrorCode {
 
 /// Whether `revision` lets an implementation send `code`: those that it defines, and
 /// those outside the range that JSON-RPC and MCP keep to themselves.
-pub fn may_send(code: i64, revision: Revision) -> bool {
+pub fn can_send(code: i64, revision: Revision) -> bool {
     let is_defined = ErrorCode::all().any(|kind| kind.code(revision) == Some(code));
     let is_reserved = if revision >= Revision::V2026_07_28 {
         // 2026-07-28, basic: -32000 to -32019 are for old implementations, -32020 to
@@ -363,7 +367,7 @@ mod tests {
                     kind
                 };
                 assert_eq!(back, expected, "{code} in {revision}");
-                assert!(may_send(code, revision));
+                assert!(can_send(code, revision));
             }
         }
     }
@@ -386,9 +390,9 @@ mod tests {
         // Read from a stateless server, though it may not send it.
         assert_eq!(ErrorCode::from_code(-32002, new), Some(ResourceNotFound));
         for forbidden in [-32002, -32042, -32001, -32050] {
-            assert!(!may_send(forbidden, new), "{forbidden}");
+            assert!(!can_send(forbidden, new), "{forbidden}");
         }
-        assert!(may_send(-1, new) && may_send(7, new) && may_send(-32001, old));
+        assert!(can_send(-1, new) && can_send(7, new) && can_send(-32001, old));
     }
 
     #[test]
@@ -400,7 +404,7 @@ mod tests {
             let error = ErrorObject::resource_not_found(&"é".repeat(5000), revision);
             assert_eq!(error.code, code);
             assert_eq!(
-                error.kind(Revision::V2025_11_25),
+                error.error_code(Revision::V2025_11_25),
                 ErrorCode::from_code(code, revision)
             );
             let data: ResourceNotFoundData = error.data_as().unwrap().unwrap();
@@ -414,7 +418,10 @@ mod tests {
         for code in [-32001, -32099, 0, i64::MAX] {
             let error =
                 ErrorObject::from_json(&format!(r#"{{"code":{code},"message":"m"}}"#)).unwrap();
-            assert_eq!((error.code, error.kind(Revision::LATEST)), (code, None));
+            assert_eq!(
+                (error.code, error.error_code(Revision::LATEST)),
+                (code, None)
+            );
         }
         let long = ErrorObject::new(-32603, "é".repeat(1 << 20));
         assert_eq!(long.message.len(), 2 << 20);

@@ -124,7 +124,7 @@ exact_id! {
 }
 
 impl RequestId {
-    /// The id that an answer has: a string or an integer, or a number with a fraction or an
+    /// The id that a response has: a string or an integer, or a number with a fraction or an
     /// exponent whose value is exactly an integer of 64 bits. `None` for any other JSON.
     ///
     /// A peer that holds all numbers as doubles may answer `1` with `1.0`. That can only be meant
@@ -133,10 +133,10 @@ impl RequestId {
     /// ```
     /// use bowline_types::RequestId;
     ///
-    /// assert_eq!(RequestId::of_answer("1.0"), Some(RequestId::from(1)));
-    /// assert_eq!(RequestId::of_answer("1.5"), None);
+    /// assert_eq!(RequestId::from_response("1.0"), Some(RequestId::from(1)));
+    /// assert_eq!(RequestId::from_response("1.5"), None);
     /// ```
-    pub fn of_answer(json: &str) -> Option<Self> {
+    pub fn from_response(json: &str) -> Option<Self> {
         match Self::from_json(json) {
             Ok(id) => Some(id),
             Err(_) => exact_integer(RawJsonRef::parse(json).ok()?).map(Self::from),
@@ -296,15 +296,15 @@ mod tests {
             ("1.0 2", None),
         ] {
             assert_eq!(
-                RequestId::of_answer(json),
+                RequestId::from_response(json),
                 id.map(RequestId::from),
                 "{json}"
             );
         }
         let zeros = "0".repeat(1 << 20);
         let long = format!("0.{zeros}7e{}", zeros.len() + 1);
-        assert_eq!(RequestId::of_answer(&long), Some(7.into()));
-        let text = RequestId::of_answer("\"1.0\"").unwrap();
+        assert_eq!(RequestId::from_response(&long), Some(7.into()));
+        let text = RequestId::from_response("\"1.0\"").unwrap();
         assert_eq!(text.as_str(), Some("1.0"));
     }
 

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use crate::envelope::{
     Batch, Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcResultResponse,
 };
-use crate::error::{ErrorCode, ErrorObject, may_send};
+use crate::error::{ErrorCode, ErrorObject, can_send};
 use crate::id::RequestId;
 use crate::json::{RawJsonRef, shortened};
 use crate::method::Method;
@@ -97,7 +97,7 @@ impl Inspector {
                 vec![error_finding("batches exist in 2025-03-26 only")]
             }
         });
-        for (part, number) in batch.parts().zip(1..) {
+        for (part, number) in batch.messages().zip(1..) {
             let part = self.inspect_envelope(part);
             for verdict in &mut inspection.verdicts {
                 if verdict.revision.has_batches() && verdict.findings.len() < MAX_FINDINGS {
@@ -283,7 +283,7 @@ fn code_findings(error_object: &ErrorObject, revision: Revision) -> Vec<Finding>
     if let Some(kind) = kind {
         findings.push(note_finding(&format!("code {code} means {kind}")));
     }
-    if !may_send(code, revision) {
+    if !can_send(code, revision) {
         findings.push(note_finding(&format!("code {code} must not be sent")));
     }
     let demanded = kind.and_then(|kind| kind.data(revision));

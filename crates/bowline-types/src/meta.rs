@@ -212,7 +212,7 @@ macro_rules! meta_type {
                     let is_required = encoder
                         .revision()
                         .is_some_and(|revision| member.required.contains(revision));
-                    let is_required = is_required && !encoder.leaves_meta();
+                    let is_required = is_required && !encoder.allows_missing_meta();
                     if is_required && !self.0.contains_key(member.name) {
                         return Err(encoder.not_in_revision(Reason::Missing(member.name)));
                     }
@@ -278,7 +278,7 @@ fn encode_reserved<T: Wire>(
     if encoder.revision().is_none() {
         return encoder.member(name, &value);
     }
-    if !encoder.speaks(revisions) {
+    if !encoder.has_revision_in(revisions) {
         return Ok(());
     }
     match T::decode(&mut value.reader()) {

@@ -296,7 +296,7 @@ mod tests {
         let error = state.to_json(Revision::V2025_11_25).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "can't be said in 2025-11-25: requestState exists in 2026-07-28 only"
+            "can't be encoded for 2025-11-25: requestState exists in 2026-07-28 only"
         );
         let task = call.task(TaskMetadata::new());
         assert!(task.to_json(Revision::V2025_06_18).is_err());

@@ -66,7 +66,7 @@ fn a_batch_is_parsed_without_allocation() {
         let Ok(Envelope::Batch(batch)) = Envelope::parse(frame.as_bytes()) else {
             panic!("a batch");
         };
-        assert_eq!(batch.parts().filter(Result::is_ok).count(), 100);
+        assert_eq!(batch.messages().filter(Result::is_ok).count(), 100);
     });
     assert_eq!(allocated.count_total, 0);
 }

@@ -34,7 +34,7 @@ fn an_id_is_pending_given_up_ended_or_unknown() {
     let (mut calls, mut counter) = calls(10);
     let [answered, given_up, pending] =
         [0; 3].map(|_| open(&mut calls, &mut counter, at(0), THIRTY));
-    calls.answer(answered).unwrap();
+    calls.complete(answered).unwrap();
     calls.give_up(at(0), given_up).unwrap();
     let mut find = |now, id: RequestId| calls.find(now, &id, &counter);
     assert_eq!(find(at(1), pending.into()), Found::Pending(pending));
@@ -66,7 +66,7 @@ fn a_call_ends_once() {
     let (mut calls, mut counter) = calls(10);
     let id = open(&mut calls, &mut counter, at(0), THIRTY);
     assert!(calls.give_up(at(0), id).is_some());
-    assert!(calls.give_up(at(0), id).is_none() && calls.answer(id).is_none());
+    assert!(calls.give_up(at(0), id).is_none() && calls.complete(id).is_none());
     assert!(calls.len() == 0 && calls.next_deadline().is_none());
     assert_eq!(calls.tombstones(), 1);
 }
@@ -214,7 +214,7 @@ fn a_million_deadlines_come_in_their_order() {
         assert!(deadline >= last);
         last = deadline;
         let id = calls.overdue(deadline).unwrap();
-        calls.answer(id);
+        calls.complete(id);
     }
     assert_eq!(calls.len(), 0);
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use bowline_types::RequestId;
-use bowline_types::envelope::About;
+use bowline_types::envelope::MessageKind;
 use bytes::Bytes;
 
 use super::length::header;
@@ -100,14 +100,18 @@ pub struct TooLarge {
     /// Its id, if it was found.
     pub id: Option<RequestId>,
     /// Says if it is the id of a request or of a response.
-    pub about: About,
+    pub message_kind: MessageKind,
     /// Its size in bytes, as far as it arrived or was announced.
     pub size: u64,
 }
 
 impl TooLarge {
-    pub(super) fn new(id: Option<RequestId>, about: About, size: u64) -> Self {
-        Self { id, about, size }
+    pub(super) fn new(id: Option<RequestId>, message_kind: MessageKind, size: u64) -> Self {
+        Self {
+            id,
+            message_kind,
+            size,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finding the `id` of a frame that is too large to be kept.
 
-use bowline_types::envelope::About;
+use bowline_types::envelope::MessageKind;
 use bowline_types::json::Reader;
 use bowline_types::{RequestId, Wire};
 use memchr::memchr2;
@@ -24,7 +24,7 @@ pub(crate) struct OversizeIdScanner {
     /// The text of the value of `id`.
     id: Vec<u8>,
     is_too_long: bool,
-    about: Option<About>,
+    about: Option<MessageKind>,
 }
 
 /// The context of the next byte.
@@ -73,12 +73,12 @@ impl OversizeIdScanner {
     }
 
     /// Returns the id that was found, and whether the frame is a request or a response.
-    pub(crate) fn finish(self) -> (Option<RequestId>, About) {
+    pub(crate) fn finish(self) -> (Option<RequestId>, MessageKind) {
         let text = std::str::from_utf8(&self.id).unwrap_or_default();
-        let about = self.about.unwrap_or(About::Unknown);
+        let about = self.about.unwrap_or(MessageKind::Unknown);
         let id = match about {
-            About::Answer => RequestId::of_answer(text.trim()),
-            About::Request | About::Notification | About::Unknown => {
+            MessageKind::Response => RequestId::from_response(text.trim()),
+            MessageKind::Request | MessageKind::Notification | MessageKind::Unknown => {
                 RequestId::from_json(text.trim()).ok()
             }
         };
@@ -171,8 +171,8 @@ impl OversizeIdScanner {
 
     fn record_key(&mut self) {
         match (self.key.as_slice(), self.about) {
-            (b"method", _) => self.about = Some(About::Request),
-            (b"result" | b"error", None) => self.about = Some(About::Answer),
+            (b"method", _) => self.about = Some(MessageKind::Request),
+            (b"result" | b"error", None) => self.about = Some(MessageKind::Response),
             // With two ids the call is ambiguous.
             (b"id", _) if !self.id.is_empty() => self.is_too_long = true,
             _ => {}
@@ -192,7 +192,7 @@ impl OversizeIdScanner {
 mod tests {
     use super::*;
 
-    fn scan(text: &str) -> (Option<String>, About) {
+    fn scan(text: &str) -> (Option<String>, MessageKind) {
         let mut whole = OversizeIdScanner::default();
         whole.push(text.as_bytes());
         let (id, about) = whole.finish();
@@ -208,33 +208,49 @@ mod tests {
     #[test]
     fn the_top_level_id_is_found_wherever_it_stands() {
         for (text, id, about) in [
-            (r#"{"id":7,"result":{"id":8}}"#, Some("7"), About::Answer),
+            (
+                r#"{"id":7,"result":{"id":8}}"#,
+                Some("7"),
+                MessageKind::Response,
+            ),
             (
                 r#"{"result":{"id":8,"x":[{"id":9}]},"id":"a,}b"}"#,
                 Some("\"a,}b\""),
-                About::Answer,
+                MessageKind::Response,
             ),
             (
                 r#"{ "params" : {"t":"\"id\":5"} , "method":"x", "id" : 12 }"#,
                 Some("12"),
-                About::Request,
+                MessageKind::Request,
             ),
-            (r#"{"method":"x","params":{"id":1}}"#, None, About::Request),
-            (r#"{"id":null,"error":{}}"#, None, About::Answer),
-            (r#"{"id": 7.0 ,"result":{}}"#, Some("7"), About::Answer),
-            (r#"{"id":7.0,"method":"x"}"#, None, About::Request),
-            (r#"{"id":{"a":1},"method":"x"}"#, None, About::Request),
-            (r#"{"id":1,"id":2,"method":"x"}"#, None, About::Request),
-            (r#"{"x":"{\\","id":3}"#, Some("3"), About::Unknown),
+            (
+                r#"{"method":"x","params":{"id":1}}"#,
+                None,
+                MessageKind::Request,
+            ),
+            (r#"{"id":null,"error":{}}"#, None, MessageKind::Response),
+            (
+                r#"{"id": 7.0 ,"result":{}}"#,
+                Some("7"),
+                MessageKind::Response,
+            ),
+            (r#"{"id":7.0,"method":"x"}"#, None, MessageKind::Request),
+            (r#"{"id":{"a":1},"method":"x"}"#, None, MessageKind::Request),
+            (
+                r#"{"id":1,"id":2,"method":"x"}"#,
+                None,
+                MessageKind::Request,
+            ),
+            (r#"{"x":"{\\","id":3}"#, Some("3"), MessageKind::Unknown),
             (
                 r#"{"\u0069d":4,"\u0072esult":{}}"#,
                 Some("4"),
-                About::Answer,
+                MessageKind::Response,
             ),
-            (r#"{"i\td":5,"result":{}}"#, None, About::Answer),
-            (r#"{"id\ud800":5,"method2":{}}"#, None, About::Unknown),
-            ("not json at all", None, About::Unknown),
-            (r#"[{"id":1}]"#, None, About::Unknown),
+            (r#"{"i\td":5,"result":{}}"#, None, MessageKind::Response),
+            (r#"{"id\ud800":5,"method2":{}}"#, None, MessageKind::Unknown),
+            ("not json at all", None, MessageKind::Unknown),
+            (r#"[{"id":1}]"#, None, MessageKind::Unknown),
         ] {
             assert_eq!(scan(text), (id.map(str::to_owned), about), "{text}");
         }

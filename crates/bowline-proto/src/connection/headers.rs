@@ -13,7 +13,7 @@ use crate::server::{encode_value, named_by};
 /// use bowline_types::Revision;
 ///
 /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-/// let headers = MessageHeaders::of(frame, Some(Revision::V2025_06_18));
+/// let headers = MessageHeaders::from_frame(frame, Some(Revision::V2025_06_18));
 /// let pairs: Vec<_> = headers.iter().collect();
 /// assert_eq!(pairs, [("MCP-Protocol-Version", "2025-06-18")]);
 /// ```
@@ -33,7 +33,7 @@ impl MessageHeaders {
     ///
     /// A request of the stateless era names its revision itself. `initialize` has no headers: a
     /// server that doesn't know them must understand it.
-    pub fn of(frame: &[u8], agreed: Option<Revision>) -> Self {
+    pub fn from_frame(frame: &[u8], agreed: Option<Revision>) -> Self {
         let mut headers = Self {
             protocol_version: agreed.map(String::from),
             ..Self::default()
@@ -87,7 +87,7 @@ mod tests {
         let frame = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{members}{meta}}}}}"#
         );
-        MessageHeaders::of(frame.as_bytes(), None)
+        MessageHeaders::from_frame(frame.as_bytes(), None)
     }
 
     fn pairs(headers: &MessageHeaders) -> String {
@@ -128,11 +128,11 @@ mod tests {
         let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
         let agreed = Some(Revision::V2025_11_25);
         let version = "MCP-Protocol-Version: 2025-11-25";
-        assert_eq!(pairs(&MessageHeaders::of(list, agreed)), version);
+        assert_eq!(pairs(&MessageHeaders::from_frame(list, agreed)), version);
         let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        assert_eq!(pairs(&MessageHeaders::of(note, agreed)), version);
+        assert_eq!(pairs(&MessageHeaders::from_frame(note, agreed)), version);
         let initialize = br#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
-        assert_eq!(pairs(&MessageHeaders::of(initialize, agreed)), "");
-        assert_eq!(pairs(&MessageHeaders::of(list, None)), "");
+        assert_eq!(pairs(&MessageHeaders::from_frame(initialize, agreed)), "");
+        assert_eq!(pairs(&MessageHeaders::from_frame(list, None)), "");
     }
 }

@@ -1,8 +1,8 @@
 //! Messages of the server.
 
 use bowline_types::envelope::{
-    About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
-    JsonRpcRequest, JsonRpcResultResponse,
+    Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResultResponse, MessageKind,
 };
 use bowline_types::error::ErrorCode;
 use bowline_types::progress::CancelledParams;
@@ -37,10 +37,10 @@ impl Connection {
                         return self.handle_violation(now, "a batch that is too long");
                     }
                 };
-                for part in batch.parts() {
+                for part in batch.messages() {
                     match part {
-                        Ok(Envelope::Request(request)) if is_busy && self.may_answer() => {
-                            self.endpoint.expect_answer(to, Some(&request.id));
+                        Ok(Envelope::Request(request)) if is_busy && self.can_respond() => {
+                            self.endpoint.expect_response(to, Some(&request.id));
                             self.endpoint.refuse_busy(&request.id, to);
                         }
                         part => self.handle_envelope(now, stream, to, frame, part),
@@ -70,15 +70,16 @@ impl Connection {
         too_large: &TooLarge,
     ) {
         let size = too_large.size;
-        self.endpoint.refuse_too_large(too_large, self.may_answer());
-        let answered = match (&too_large.id, too_large.about) {
-            (Some(id), About::Answer | About::Unknown) => {
+        self.endpoint
+            .refuse_too_large(too_large, self.can_respond());
+        let answered = match (&too_large.id, too_large.message_kind) {
+            (Some(id), MessageKind::Response | MessageKind::Unknown) => {
                 match self.endpoint.calls.find(now, id, &self.endpoint.counter) {
                     Found::Pending(call) => Some(call),
                     Found::GivenUp | Found::Ended | Found::Unknown => None,
                 }
             }
-            (Some(_), About::Request | About::Notification) => None,
+            (Some(_), MessageKind::Request | MessageKind::Notification) => None,
             (None, _) => stream,
         };
         if let Some(call) = answered {
@@ -117,14 +118,14 @@ impl Connection {
         let Some(call) = self.match_response(now, &success.id) else {
             return;
         };
-        let Some(waiting) = self.endpoint.calls.answer(call) else {
+        let Some(waiting) = self.endpoint.calls.complete(call) else {
             return;
         };
         self.endpoint.restore_misbehavior_budget();
         let outcome = Outcome::Result(Payload::part(frame, success.result));
         self.track_task(call, &waiting, success.result);
         self.endpoint.complete_call(now, call, &waiting, outcome);
-        if defect::is(Defect::SecondAnswer) && waiting.tag.purpose == Purpose::User {
+        if defect::is(Defect::SecondResponse) && waiting.tag.purpose == Purpose::User {
             let timeouts = self.config.call_timeouts;
             self.endpoint.calls.insert(now, call, timeouts, waiting.tag);
             return;
@@ -151,7 +152,7 @@ impl Connection {
         let Some(call) = call else {
             return;
         };
-        let Some(waiting) = self.endpoint.calls.answer(call) else {
+        let Some(waiting) = self.endpoint.calls.complete(call) else {
             return;
         };
         let (outcome, error) = match ErrorObject::from_json(failure.error.as_str()) {
@@ -193,15 +194,15 @@ impl Connection {
         let JsonRpcRequest {
             id, method, params, ..
         } = request;
-        if !self.may_answer() {
+        if !self.can_respond() {
             // Spec, basic, 2026-07-28: a server sends no requests, a client no responses.
             return self.handle_violation(now, "a request in the stateless era");
         }
         let is_ping = method == Method::Ping.as_str();
         if is_ping && self.endpoint.requests.find(id).is_none() {
             self.endpoint.restore_misbehavior_budget();
-            self.endpoint.expect_answer(to, Some(id));
-            return self.endpoint.answer_empty(id, to);
+            self.endpoint.expect_response(to, Some(id));
+            return self.endpoint.respond_empty(id, to);
         }
         if self.is_ready() && method == Method::Initialize.as_str() {
             self.endpoint.count_violation("initialize from a server");
@@ -211,7 +212,7 @@ impl Connection {
             // Spec, basic/lifecycle: nothing but pings before the handshake is done.
             return self.handle_violation(now, "a request before the handshake is done");
         }
-        self.endpoint.expect_answer(to, Some(id));
+        self.endpoint.expect_response(to, Some(id));
         let params = params.map(|params| self.endpoint.request_params(frame, params));
         let arrival = Arrival {
             to,
@@ -256,7 +257,7 @@ impl Connection {
         };
         let Some(id) = params.request_id else {
             if !self.is_ready() {
-                return self.handle_violation(now, "a reset of no session");
+                return self.handle_violation(now, "a session reset without a session");
             }
             return self.close_with(now, CloseReason::Peer(PeerFault::SessionReset));
         };
@@ -270,7 +271,7 @@ impl Connection {
             }
             Found::Pending(_) | Found::GivenUp | Found::Ended | Found::Unknown => {
                 self.endpoint
-                    .count_dropped_notification("a cancellation of nothing");
+                    .count_dropped_notification("a cancellation of no open request");
             }
         }
     }
@@ -297,7 +298,7 @@ impl Connection {
             }
             (_, _) => self
                 .endpoint
-                .count_dropped_notification("progress of nothing"),
+                .count_dropped_notification("progress of no open call"),
         }
     }
 
@@ -313,21 +314,21 @@ impl Connection {
             .count_malformed(error.fault().name(), frame, size);
         let about = match error.fault() {
             // Without a method it can only be a response.
-            Fault::NothingSaid => About::Answer,
+            Fault::NoMethodResultOrError => MessageKind::Response,
             // The enum is of another crate, and non-exhaustive.
-            _ => error.about(),
+            _ => error.message_kind(),
         };
         match (error.id(), about) {
-            (Some(id), About::Answer) => {
+            (Some(id), MessageKind::Response) => {
                 if let Found::Pending(call) =
                     self.endpoint.calls.find(now, id, &self.endpoint.counter)
                 {
                     self.fail_call(now, call, Outcome::Invalid(error.to_string()));
                 }
             }
-            (Some(id), About::Request) if self.may_answer() => {
-                self.endpoint.expect_answer(to, Some(id));
-                self.refuse(id, to, error.kind(), &error.to_string());
+            (Some(id), MessageKind::Request) if self.can_respond() => {
+                self.endpoint.expect_response(to, Some(id));
+                self.refuse(id, to, error.error_code(), &error.to_string());
             }
             (Some(_) | None, _) => {}
         }
@@ -354,12 +355,12 @@ impl Connection {
 
     fn spend_misbehavior_budget(&mut self, now: Instant) {
         if !self.endpoint.spend_misbehavior_budget() {
-            self.close_with(now, CloseReason::Peer(PeerFault::Nonsense));
+            self.close_with(now, CloseReason::Peer(PeerFault::TooManyViolations));
         }
     }
 
     /// Returns `true` if the server may send requests: not in the stateless era.
-    fn may_answer(&self) -> bool {
+    fn can_respond(&self) -> bool {
         match self.phase {
             Phase::New | Phase::Closed => false,
             Phase::Negotiating { .. } => true,

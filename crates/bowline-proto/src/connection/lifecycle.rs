@@ -173,7 +173,7 @@ impl Connection {
         self.advance(now, step);
     }
 
-    /// Returns `true` if the server may have seen an `initialize` that waits for its answer.
+    /// Returns `true` if the server may have seen an `initialize` that waits for its response.
     fn may_have_sent_initialize(&self) -> bool {
         let calls = &self.endpoint.calls;
         let is_initialize = |tag: &Tag| tag.purpose == Purpose::Initialize;
@@ -377,7 +377,7 @@ fn close_outcome(reason: &CloseReason) -> Outcome {
             PeerFault::HandshakeTimeout
             | PeerFault::UnfinishedFrame
             | PeerFault::Codec(_)
-            | PeerFault::Nonsense
+            | PeerFault::TooManyViolations
             | PeerFault::Silent { .. },
         )
         | CloseReason::Negotiation(_)

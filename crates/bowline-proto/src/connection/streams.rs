@@ -30,7 +30,7 @@ impl StreamEnd {
         match self {
             Self::NotSent(reason) | Self::Lost(reason) => reason,
             Self::Refused(status) => format!("refused with HTTP status {status}"),
-            Self::Complete => "the stream ended without an answer".into(),
+            Self::Complete => "the stream ended without a response".into(),
         }
     }
 

@@ -30,7 +30,7 @@ impl<E: EndpointEvent> Endpoint<E> {
             return BatchAdmission::TooLong;
         }
         // A malformed part may need an error response.
-        let room = batch.parts().map(|part| match part {
+        let room = batch.messages().map(|part| match part {
             Ok(Envelope::Request(request)) => Batches::room(Some(&request.id)),
             Ok(_) => 0,
             Err(error) => Batches::room(error.id()),
@@ -49,8 +49,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Registers that a part of a batch will be answered.
-    pub(crate) fn expect_answer(&mut self, to: ReplyTo, id: Option<&RequestId>) {
+    /// Registers that a part of a batch will be completed.
+    pub(crate) fn expect_response(&mut self, to: ReplyTo, id: Option<&RequestId>) {
         if let Some(batch) = to.batch {
             self.batches.expect(batch, id);
         }
@@ -59,12 +59,12 @@ impl<E: EndpointEvent> Endpoint<E> {
     /// Ends reading a batch.
     pub(crate) fn end_batch(&mut self, to: ReplyTo) {
         if let Some(batch) = to.batch {
-            let answered = self.batches.end(batch);
-            self.send_array(answered);
+            let completed = self.batches.end(batch);
+            self.send_array(completed);
         }
     }
 
-    /// Returns `true` if an answer is small enough: for a frame, and for the array that it belongs
+    /// Returns `true` if a response is small enough: for a frame, and for the array that it belongs
     /// to.
     pub(super) fn fits(&self, to: ReplyTo, id: Option<&RequestId>, message: &Transmit) -> bool {
         let fits_array = match to.batch {
@@ -83,8 +83,8 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    /// Queues an answer that [fits](Self::fits), or is short.
-    pub(super) fn send_answer(
+    /// Queues a response that [fits](Self::fits), or is short.
+    pub(super) fn send_response(
         &mut self,
         to: ReplyTo,
         id: Option<&RequestId>,
@@ -96,20 +96,20 @@ impl<E: EndpointEvent> Endpoint<E> {
             return;
         };
         let write = |text: &mut Vec<u8>| message.append_frame_to(text);
-        let answered = self.batches.answer(batch, id, write);
-        self.send_array(answered);
+        let completed = self.batches.add_response(batch, id, write);
+        self.send_array(completed);
     }
 
     /// Registers that a request of a batch has no response.
-    pub(super) fn skip_answer(&mut self, to: ReplyTo, id: &RequestId) {
+    pub(super) fn skip_response(&mut self, to: ReplyTo, id: &RequestId) {
         if let Some(batch) = to.batch {
-            let answered = self.batches.skip(batch, Some(id));
-            self.send_array(answered);
+            let completed = self.batches.skip(batch, Some(id));
+            self.send_array(completed);
         }
     }
 
-    fn send_array(&mut self, answered: Option<CompletedBatch>) {
-        if let Some(CompletedBatch { stream, text }) = answered {
+    fn send_array(&mut self, completed: Option<CompletedBatch>) {
+        if let Some(CompletedBatch { stream, text }) = completed {
             let mut message = self.composer.batch(text);
             message.stream = stream;
             self.outbox.push_owed(message);

@@ -26,9 +26,9 @@ pub(crate) enum Stall {
 }
 
 impl<E: EndpointEvent> Endpoint<E> {
-    /// Returns `true` if more may be read: the answers that we owe leave, and events are taken.
+    /// Returns `true` if more may be read: the responses that we owe leave, and events are taken.
     pub(crate) fn wants_read(&self) -> bool {
-        self.outbox.accepts_answers() && self.events.has_room()
+        self.outbox.accepts_responses() && self.events.has_room()
     }
 
     /// Emits the number of bytes that were read to telemetry.
@@ -81,9 +81,9 @@ impl<E: EndpointEvent> Endpoint<E> {
     }
 
     /// Counts what the driver has taken and not yet written, for as long as requests wait.
-    pub(crate) fn set_unwritten(&mut self, now: Instant, bytes: usize) {
-        let before = self.outbox.set_unwritten(bytes);
-        if self.outbox.has_room_for_answer() || self.requests.len() == 0 {
+    pub(crate) fn set_unwritten_bytes(&mut self, now: Instant, bytes: usize) {
+        let before = self.outbox.set_unwritten_bytes(bytes);
+        if self.outbox.has_room_for_response() || self.requests.len() == 0 {
             self.blocked_output.since = None;
         } else if self.blocked_output.since.is_none() {
             self.blocked_output = BlockedOutput {
@@ -144,9 +144,9 @@ impl<E: EndpointEvent> Endpoint<E> {
 
     /// Returns the next message to send, unless the transport was busy a moment ago.
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
-        let was_full = !self.outbox.accepts_answers();
+        let was_full = !self.outbox.accepts_responses();
         let transmit = self.outbox.pop()?;
-        self.on_room_freed(was_full && transmit.kind == TransmitKind::Answer);
+        self.on_room_freed(was_full && transmit.kind == TransmitKind::Response);
         trace::io(self.side, Direction::Out, transmit.len());
         if let TransmitKind::Call(call) = transmit.kind
             && let Some(tag) = self.calls.get_mut(call)
@@ -157,7 +157,7 @@ impl<E: EndpointEvent> Endpoint<E> {
     }
 
     /// Returns the next message to send that is no call.
-    pub(crate) fn poll_parting(&mut self) -> Option<Transmit> {
+    pub(crate) fn poll_final_transmit(&mut self) -> Option<Transmit> {
         let transmit = self.outbox.pop_non_call()?;
         trace::io(self.side, Direction::Out, transmit.len());
         Some(transmit)
@@ -203,11 +203,11 @@ impl<E: EndpointEvent> Endpoint<E> {
                 trace::notification_dropped(self.side, Direction::Out, "transport busy");
                 self.outbox.pause(&transmit, until);
             }
-            TransmitKind::Answer if is_dead && transmit.stream.is_some() => {
-                self.stats.dropped_answers += 1;
+            TransmitKind::Response if is_dead && transmit.stream.is_some() => {
+                self.stats.dropped_responses += 1;
                 trace::response_dropped(self.side, "transport busy");
             }
-            TransmitKind::Notification | TransmitKind::Answer | TransmitKind::Reset(_) => {
+            TransmitKind::Notification | TransmitKind::Response | TransmitKind::Reset(_) => {
                 let is_shared = transmit.stream.is_none();
                 self.outbox.put_back(transmit, until);
                 return is_dead && is_shared;

@@ -1,6 +1,6 @@
 //! Requests of the peer: admitted, answered, refused, cancelled.
 
-use bowline_types::envelope::About;
+use bowline_types::envelope::MessageKind;
 use bowline_types::{ErrorCode, ErrorObject, JsonObject, RawJson, RawJsonRef, RequestId, Revision};
 use bytes::Bytes;
 
@@ -48,8 +48,8 @@ impl<E: EndpointEvent> Endpoint<E> {
                 return Some(key);
             }
             Admission::Duplicate => {
-                self.count_violation("a request of an id that is open");
-                ErrorObject::invalid_request("a request of this id is open")
+                self.count_violation("a request with an id that is in use");
+                ErrorObject::invalid_request("a request with this id is in progress")
             }
             Admission::IdTooLong => ErrorObject::invalid_request("the id is too long"),
             Admission::Busy => busy_error(),
@@ -79,9 +79,9 @@ impl<E: EndpointEvent> Endpoint<E> {
             code = Some(error.code);
         }
         if defect::is(Defect::AnsweredTwice) {
-            self.send_answer(request.to, Some(&request.id), message.clone());
+            self.send_response(request.to, Some(&request.id), message.clone());
         }
-        self.send_answer(request.to, Some(&request.id), message);
+        self.send_response(request.to, Some(&request.id), message);
         trace::request_stop(self.side, (key.get(), request.method), duration, code);
         answered
     }
@@ -102,7 +102,7 @@ impl<E: EndpointEvent> Endpoint<E> {
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
         }
-        self.send_answer(request.to, Some(&request.id), message);
+        self.send_response(request.to, Some(&request.id), message);
         let duration = now.since(request.started);
         let logged = (key.get(), request.method);
         trace::request_stop(self.side, logged, duration, Some(error.code));
@@ -131,7 +131,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         let request = self.requests.find(id)?;
         let (started, to, method) = (request.started, request.to, request.method);
         let key = self.requests.cancel(id)?;
-        self.skip_answer(to, id);
+        self.skip_response(to, id);
         let duration = now.since(started);
         trace::request_exception(self.side, (key.get(), method), duration, "cancelled");
         Some(key)
@@ -144,7 +144,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         };
         let (to, id) = (request.to, request.id.clone());
         self.requests.give_up(key);
-        self.skip_answer(to, &id);
+        self.skip_response(to, &id);
     }
 
     /// Ends a request whose handler took too long: the peer receives an error, and the handler
@@ -153,7 +153,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         let key = self.requests.overdue(now)?;
         let error =
             ErrorObject::internal_error("the request took too long").data(reason("timeout"));
-        self.answer_for_handler(now, key, &error, "timed_out")?;
+        self.respond_for_handler(now, key, &error, "timed_out")?;
         Some(key)
     }
 
@@ -165,13 +165,13 @@ impl<E: EndpointEvent> Endpoint<E> {
         let open: Vec<RequestKey> = self.requests.open_keys().collect();
         for key in &open {
             // It is open.
-            let _ = self.answer_for_handler(now, *key, &error, "shutdown");
+            let _ = self.respond_for_handler(now, *key, &error, "shutdown");
         }
         open
     }
 
     /// Answers with an error in place of a handler, which keeps its place until it is done.
-    fn answer_for_handler(
+    fn respond_for_handler(
         &mut self,
         now: Instant,
         key: RequestKey,
@@ -182,20 +182,20 @@ impl<E: EndpointEvent> Endpoint<E> {
         let (id, to, started) = (request.id.clone(), request.to, request.started);
         let logged = (key.get(), request.method);
         self.requests.give_up(key);
-        self.answer_with_error(Some(&id), to, error);
+        self.respond_with_error(Some(&id), to, error);
         trace::request_exception(self.side, logged, now.since(started), outcome);
         Some(())
     }
 
     /// Answers a request with an empty result, without a handler.
-    pub(crate) fn answer_empty(&mut self, id: &RequestId, to: ReplyTo) {
-        self.answer_with_result(id, to, Payload::EMPTY);
+    pub(crate) fn respond_empty(&mut self, id: &RequestId, to: ReplyTo) {
+        self.respond_with_result(id, to, Payload::EMPTY);
     }
 
     /// Answers a request with a result, without a handler.
-    pub(crate) fn answer_with_result(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
+    pub(crate) fn respond_with_result(&mut self, id: &RequestId, to: ReplyTo, result: Payload) {
         let message = self.composer.result(id, result);
-        self.send_answer(to, Some(id), message);
+        self.send_response(to, Some(id), message);
     }
 
     /// Refuses a request, with the error code as a revision defines it.
@@ -206,7 +206,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         (kind, revision): (ErrorCode, Revision),
         message: &str,
     ) {
-        if let Some(error) = ErrorObject::of(kind, revision, message) {
+        if let Some(error) = ErrorObject::with_code(kind, revision, message) {
             self.refuse_with(id, to, kind.name(), &error);
         }
     }
@@ -219,7 +219,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         error: &ErrorObject,
     ) {
         trace::request_refused(self.side, reason, error.code);
-        self.answer_with_error(id, to, error);
+        self.respond_with_error(id, to, error);
     }
 
     /// Refuses a request of a batch for whose responses there is no room.
@@ -229,11 +229,11 @@ impl<E: EndpointEvent> Endpoint<E> {
     }
 
     /// Handles a frame that was too large to be read. A request is answered with an error.
-    pub(crate) fn refuse_too_large(&mut self, too_large: &TooLarge, may_answer: bool) {
+    pub(crate) fn refuse_too_large(&mut self, too_large: &TooLarge, can_respond: bool) {
         let size = too_large.size;
         self.count_malformed("too large", b"", size);
-        match (&too_large.id, too_large.about) {
-            (Some(id), About::Request) if may_answer => {
+        match (&too_large.id, too_large.message_kind) {
+            (Some(id), MessageKind::Request) if can_respond => {
                 let words = format!("a request of {size} bytes is too large");
                 let error = ErrorObject::invalid_request(words);
                 self.refuse_with(Some(id), ReplyTo::default(), "too large", &error);
@@ -242,13 +242,13 @@ impl<E: EndpointEvent> Endpoint<E> {
         }
     }
 
-    fn answer_with_error(&mut self, id: Option<&RequestId>, to: ReplyTo, error: &ErrorObject) {
+    fn respond_with_error(&mut self, id: Option<&RequestId>, to: ReplyTo, error: &ErrorObject) {
         let mut message = self.composer.error(id, error);
         if to.batch.is_some() && !self.fits(to, id, &message) {
             let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
             message = self.composer.error(id, &error);
         }
-        self.send_answer(to, id, message);
+        self.send_response(to, id, message);
     }
 }
 

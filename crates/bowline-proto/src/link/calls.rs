@@ -130,7 +130,7 @@ pub(super) struct CallEntry {
     pub(super) owner: Owner,
     pub(super) phase: CallPhase,
     pub(super) started: Instant,
-    /// Since when there has been no answer and no progress.
+    /// Since when there has been no response and no progress.
     pub(super) idle_since: Instant,
     /// The number of our handlers that run for this call; its time stands still since
     /// `paused_at`.
@@ -213,7 +213,7 @@ pub(super) struct CallTable {
 
 impl CallTable {
     /// Releases memory that is only kept for reuse.
-    pub(super) fn shrink(&mut self) {
+    pub(super) fn shrink_to_fit(&mut self) {
         if self.calls.is_empty() {
             self.calls = MonotonicTable::new();
             self.by_id = MonotonicTable::new();

@@ -16,8 +16,8 @@ use crate::trace::{self, Side};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopOutcome {
-    /// The link begins to close.
-    Begun,
+    /// The link has started to close.
+    Started,
     /// The link was closing or closed already.
     AlreadyClosing,
 }
@@ -83,7 +83,7 @@ impl Link {
             // The connection has its own deadline.
             State::Initializing => {}
             State::Ready => self.reset_failures(),
-            State::Backoff => self.enter(now, State::Starting, Cause::WaitOver),
+            State::Backoff => self.enter(now, State::Starting, Cause::BackoffElapsed),
             State::Closing => self.enter(now, State::Closed, Cause::Drained),
             State::Closed => {}
         }
@@ -94,7 +94,7 @@ impl Link {
         if self.state != State::Backoff && !defect::is(Defect::UnlistedEdge) {
             return false;
         }
-        self.enter(now, State::Starting, Cause::Asked);
+        self.enter(now, State::Starting, Cause::ReconnectRequested);
         true
     }
 
@@ -116,7 +116,7 @@ impl Link {
                 self.enter(now, State::Closing, Cause::Stopped);
             }
         }
-        StopOutcome::Begun
+        StopOutcome::Started
     }
 
     /// Handles the end of a connection that the link has not closed itself.
@@ -126,10 +126,10 @@ impl Link {
         }
         match &reason {
             // Spec, basic/lifecycle: a process that exits on the probe is of the handshake era.
-            CloseReason::Transport(_) if was_probing && self.may_have_died_of_probe() => {
+            CloseReason::Transport(_) if was_probing && self.may_have_exited_on_probe() => {
                 if !self.exits_without_probe {
                     self.known_era = Some(Era::Handshake);
-                    return self.enter(now, State::Starting, Cause::DiedOfProbe);
+                    return self.enter(now, State::Starting, Cause::ExitedOnProbe);
                 }
                 self.fail_attempt(now, Cause::Ended(reason), false);
                 // Without the probe the next time, and after the same wait.
@@ -168,7 +168,7 @@ impl Link {
 
     /// Returns `true` if the probe for the era may have ended the server: not when the era is
     /// known, and only if there is an alternative to try.
-    fn may_have_died_of_probe(&self) -> bool {
+    fn may_have_exited_on_probe(&self) -> bool {
         let config = &self.config.connection;
         let handshake = config.revisions.intersection(Era::Handshake.revisions());
         config.carrier == Carrier::SharedStream && self.known_era.is_none() && !handshake.is_empty()
@@ -186,7 +186,7 @@ impl Link {
         if self.state == State::Initializing {
             // A server that dies with the probe and without it dies of something else: it is
             // not started twice in a row any more.
-            self.exits_without_probe |= self.last_cause() == Some(&Cause::DiedOfProbe);
+            self.exits_without_probe |= self.last_cause() == Some(&Cause::ExitedOnProbe);
             // The assumption about the server's era may be the cause of the failure.
             self.known_era = None;
         }

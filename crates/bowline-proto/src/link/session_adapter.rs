@@ -23,7 +23,7 @@ pub trait AdaptToSession: fmt::Debug + Send + Sync {
     ///
     /// Returns a message if the session does not support the call. The call ends with
     /// [`Outcome::Unsupported`](crate::Outcome::Unsupported), and the server sees nothing of it.
-    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String>;
+    fn adapt(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String>;
 }
 
 /// The agreement and the tool modes of the session in which a call is about to be sent.
@@ -62,6 +62,6 @@ impl Link {
             session,
         };
         entry.adapted_session = session;
-        adapter.fit(&terms, &mut entry.call.request).err()
+        adapter.adapt(&terms, &mut entry.call.request).err()
     }
 }

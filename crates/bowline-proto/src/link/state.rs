@@ -75,13 +75,13 @@ pub enum Cause {
     /// The connection ended.
     Ended(CloseReason),
     /// The server exited when it received the probe, `server/discover`.
-    DiedOfProbe,
+    ExitedOnProbe,
     /// The server's HTTP session has expired.
     SessionExpired,
-    /// The wait is over.
-    WaitOver,
-    /// The application asked to connect now.
-    Asked,
+    /// The wait of the backoff has elapsed.
+    BackoffElapsed,
+    /// The application called [`Link::reconnect_now`](super::Link::reconnect_now).
+    ReconnectRequested,
     /// The link was stopped.
     Stopped,
     /// The transport is closed.
@@ -105,10 +105,10 @@ impl Cause {
             Self::OpeningTimeout => "opening timeout",
             Self::Agreed(_) => "agreed",
             Self::Ended(reason) => reason.name(),
-            Self::DiedOfProbe => "died of the probe",
+            Self::ExitedOnProbe => "exited on probe",
             Self::SessionExpired => "session expired",
-            Self::WaitOver => "wait over",
-            Self::Asked => "asked",
+            Self::BackoffElapsed => "backoff elapsed",
+            Self::ReconnectRequested => "reconnect requested",
             Self::Stopped => "stopped",
             Self::Drained => "drained",
             Self::AttemptsExhausted => "attempts exhausted",
@@ -124,15 +124,15 @@ impl Cause {
             Self::OpenFailed(_)
             | Self::OpeningTimeout
             | Self::Ended(_)
-            | Self::DiedOfProbe
+            | Self::ExitedOnProbe
             | Self::SessionExpired
             | Self::DriverCrash
             | Self::TooManyCrashes
             | Self::DriverFailed(_) => true,
             Self::Opened
             | Self::Agreed(_)
-            | Self::WaitOver
-            | Self::Asked
+            | Self::BackoffElapsed
+            | Self::ReconnectRequested
             | Self::Stopped
             | Self::Drained
             | Self::AttemptsExhausted => false,
@@ -147,12 +147,14 @@ impl fmt::Display for Cause {
             Self::Agreed(revision) => write!(f, "agreed on {revision}"),
             Self::Ended(reason) => reason.fmt(f),
             Self::DriverFailed(reason) => f.write_str(reason),
-            Self::DiedOfProbe => f.write_str("the server ended when it was sent `server/discover`"),
+            Self::ExitedOnProbe => {
+                f.write_str("the server ended when it was sent `server/discover`")
+            }
             Self::Opened
             | Self::OpeningTimeout
             | Self::SessionExpired
-            | Self::WaitOver
-            | Self::Asked
+            | Self::BackoffElapsed
+            | Self::ReconnectRequested
             | Self::Stopped
             | Self::Drained
             | Self::AttemptsExhausted
@@ -240,7 +242,7 @@ mod tests {
                 at: Instant::from_nanos(at),
                 from: State::Backoff,
                 to: State::Starting,
-                cause: Cause::WaitOver,
+                cause: Cause::BackoffElapsed,
                 session: 0,
             });
         }

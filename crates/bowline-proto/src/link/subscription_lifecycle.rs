@@ -27,7 +27,7 @@ impl Link {
         now: Instant,
         filter: SubscriptionFilter,
     ) -> Result<SubscriptionKey, LinkError> {
-        self.subscribe_within(now, filter, None)
+        self.subscribe_with_timeouts(now, filter, None)
     }
 
     /// As [`subscribe`](Self::subscribe), with a time of its own in which the server has to
@@ -36,7 +36,7 @@ impl Link {
     /// # Errors
     ///
     /// Fails if the limit on subscriptions is reached, or if the link is stopped.
-    pub fn subscribe_within(
+    pub fn subscribe_with_timeouts(
         &mut self,
         now: Instant,
         filter: SubscriptionFilter,

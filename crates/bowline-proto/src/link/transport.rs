@@ -271,7 +271,7 @@ impl Link {
             State::Initializing | State::Ready => self.with_connection(now, connection_id, work),
             // It ended before the driver reported it as open.
             State::Starting => {
-                let cause = Cause::OpenFailed("it closed at once".into());
+                let cause = Cause::OpenFailed("closed at once".into());
                 self.fail_attempt(now, cause, false);
             }
             State::Closing => self.enter(now, State::Closed, Cause::Drained),

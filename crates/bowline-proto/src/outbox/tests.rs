@@ -15,7 +15,7 @@ fn outbox() -> Outbox {
     let limits = OutboxLimits {
         messages: 2,
         bytes: 10,
-        answers: 2,
+        responses: 2,
     };
     Outbox::new(limits, Carrier::SharedStream)
 }
@@ -43,11 +43,11 @@ fn it_is_full_at_its_limits() {
 fn answers_are_always_taken_and_say_when_to_stop_reading() {
     let mut outbox = outbox();
     for expected in [true, true, false, false] {
-        assert_eq!(outbox.accepts_answers(), expected);
-        outbox.push_owed(message(TransmitKind::Answer, "a"));
+        assert_eq!(outbox.accepts_responses(), expected);
+        outbox.push_owed(message(TransmitKind::Response, "a"));
     }
     while outbox.pop().is_some() {}
-    assert!(outbox.accepts_answers() && outbox.queue.is_empty());
+    assert!(outbox.accepts_responses() && outbox.queue.is_empty());
 }
 
 // proves: F-CA-01
@@ -103,21 +103,21 @@ fn what_is_put_back_counts_again_and_comes_first() {
     assert_eq!(again.count_attempt(Instant::START).0, 2);
     assert!(outbox.push(note("c")).is_ok());
 
-    let owed = message(TransmitKind::Answer, "x");
+    let owed = message(TransmitKind::Response, "x");
     for _ in 0..2 {
         outbox.push_owed(owed.clone());
     }
-    assert!(!outbox.accepts_answers());
+    assert!(!outbox.accepts_responses());
     while outbox
         .pop()
-        .is_some_and(|transmit| transmit.kind != TransmitKind::Answer)
+        .is_some_and(|transmit| transmit.kind != TransmitKind::Response)
     {}
-    assert!(outbox.accepts_answers());
+    assert!(outbox.accepts_responses());
     let taken = outbox.pop().unwrap();
     outbox.push_owed(owed);
-    assert!(outbox.accepts_answers());
+    assert!(outbox.accepts_responses());
     outbox.put_back(taken, Instant::START);
-    assert!(!outbox.accepts_answers());
+    assert!(!outbox.accepts_responses());
 }
 
 #[test]
@@ -125,11 +125,11 @@ fn a_busy_stream_stops_no_other() {
     let limits = OutboxLimits {
         messages: 9,
         bytes: 99,
-        answers: 9,
+        responses: 9,
     };
     let mut outbox = Outbox::new(limits, Carrier::StreamPerRequest);
     for stream in [3, 4, 3] {
-        let mut answer = message(TransmitKind::Answer, "x");
+        let mut answer = message(TransmitKind::Response, "x");
         answer.stream = Some(StreamId::new(stream));
         outbox.push_owed(answer);
     }

@@ -62,15 +62,15 @@ pub enum HandshakeHttpRequest<'m, 'a> {
 pub enum HandshakeRoute {
     /// Open a session, and pass it the message, which is `initialize`. The HTTP response with the
     /// result carries the id of the new session.
-    Open,
+    OpenSession,
     /// Pass the message to the session, and answer with its responses: as JSON or as a stream.
-    Ask(InSession),
+    Respond(RequestSession),
     /// Pass the message to the session, and answer 202 without a body: it is no request.
-    Tell(InSession),
+    Accept(RequestSession),
     /// Answer with a stream of the server's own messages, or 405 if it sends none.
-    Listen(InSession),
+    OpenStream(RequestSession),
     /// End the session.
-    End(SessionId),
+    EndSession(SessionId),
     /// Answer 202 without a body, and do nothing: a notification of the stateless era, which
     /// gives it no meaning over HTTP.
     Ignore,
@@ -79,7 +79,7 @@ pub enum HandshakeRoute {
 /// The session that a request belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct InSession {
+pub struct RequestSession {
     /// Its id. `None` where the server has no sessions.
     pub id: Option<SessionId>,
     /// The revision that the header names, or else 2025-03-26. It may differ from the one
@@ -108,7 +108,7 @@ pub fn route_handshake_request(
     }
     if is_initialize(request) {
         visitor.proposed_version()?;
-        return Ok(HandshakeRoute::Open);
+        return Ok(HandshakeRoute::OpenSession);
     }
     if has_initialize(request) {
         // 2025-03-26, basic/lifecycle: `initialize` must not be part of a batch.
@@ -122,15 +122,17 @@ pub fn route_handshake_request(
     };
     match (request, id) {
         (HandshakeHttpRequest::Post(message), id) => {
-            let session = InSession { id, revision };
-            Ok(if wants_answer(message) {
-                HandshakeRoute::Ask(session)
+            let session = RequestSession { id, revision };
+            Ok(if expects_response(message) {
+                HandshakeRoute::Respond(session)
             } else {
-                HandshakeRoute::Tell(session)
+                HandshakeRoute::Accept(session)
             })
         }
-        (HandshakeHttpRequest::Get, id) => Ok(HandshakeRoute::Listen(InSession { id, revision })),
-        (HandshakeHttpRequest::Delete, Some(id)) => Ok(HandshakeRoute::End(id)),
+        (HandshakeHttpRequest::Get, id) => {
+            Ok(HandshakeRoute::OpenStream(RequestSession { id, revision }))
+        }
+        (HandshakeHttpRequest::Delete, Some(id)) => Ok(HandshakeRoute::EndSession(id)),
         (HandshakeHttpRequest::Delete, None) => {
             Err(visitor.not_offered("there are no sessions to end"))
         }
@@ -156,7 +158,7 @@ impl Visitor<'_, '_> {
     }
 
     /// Returns what is left of the stateless era when its requests are served: it has neither
-    /// streams to `GET` nor sessions to `DELETE`, and no answers of clients.
+    /// streams to `GET` nor sessions to `DELETE`, and no responses of clients.
     fn stateless(&self, request: HandshakeHttpRequest<'_, '_>) -> Result<HandshakeRoute, Refusal> {
         match request {
             HandshakeHttpRequest::Post(Envelope::Notification(_)) => Ok(HandshakeRoute::Ignore),
@@ -249,7 +251,7 @@ impl Visitor<'_, '_> {
     }
 }
 
-/// Returns the id that an answer repeats. That of an answer is our own.
+/// Returns the id of the request, for the response. The id of a response is our own.
 fn own_id(request: HandshakeHttpRequest<'_, '_>) -> Option<RequestId> {
     match request {
         HandshakeHttpRequest::Post(Envelope::Request(request)) => Some(request.id.clone()),
@@ -270,19 +272,19 @@ fn has_initialize(request: HandshakeHttpRequest<'_, '_>) -> bool {
     let HandshakeHttpRequest::Post(Envelope::Batch(batch)) = request else {
         return false;
     };
-    batch.parts().any(|part| match part {
+    batch.messages().any(|part| match part {
         Ok(Envelope::Request(request)) => request.method == Method::Initialize.as_str(),
         Ok(_) | Err(_) => false,
     })
 }
 
 /// Returns `true` if a message, or one of a batch, is answered. So is a part that is no message.
-fn wants_answer(message: &Envelope<'_>) -> bool {
+fn expects_response(message: &Envelope<'_>) -> bool {
     match message {
         Envelope::Request(_) => true,
         Envelope::Notification(_) | Envelope::Success(_) | Envelope::Failure(_) => false,
         Envelope::Batch(batch) => batch
-            .parts()
+            .messages()
             .any(|part| matches!(part, Ok(Envelope::Request(_)) | Err(_))),
     }
 }

@@ -58,13 +58,13 @@ impl StatelessRequest<'_> {
     }
 }
 
-/// Returns the HTTP status of an answer with a handler's error, in the stateless era.
+/// Returns the HTTP status of a response with a handler's error, in the stateless era.
 ///
-/// An error is as good an answer as a result, so it is 200; but a capability that the client
+/// An error is as good a response as a result, so it is 200; but a capability that the client
 /// lacks (−32021) is 400, and an unknown method (−32601) 404, also from a handler. A refusal before
 /// a handler has its status in [`Refusal::status`].
 pub fn error_status(error: &ErrorObject) -> u16 {
-    match error.kind(Revision::LATEST) {
+    match error.error_code(Revision::LATEST) {
         Some(ErrorCode::MissingRequiredClientCapability) => 400,
         Some(ErrorCode::MethodNotFound) => 404,
         _ => 200,

@@ -19,13 +19,13 @@
 //! let binding = Binding::new("alice", "tools/call", params)?;
 //! let mut rounds = Rounds::open(params, &seal, &binding, 1_000)?;
 //! // The handler, from the top:
-//! let question = rounds.next_question("roots");
-//! if rounds.answer(&question).is_none() {
-//!     rounds.ask(&question, ListRootsParams::new());
+//! let name = rounds.next_name("roots");
+//! if rounds.response(&name).is_none() {
+//!     rounds.request_input(&name, ListRootsParams::new());
 //! }
 //! // The nonce is drawn by chance.
 //! let mark = StateMark::new("5e1f", 1_600);
-//! assert!(matches!(rounds.finish(&seal, &binding, mark), Round::Ask(_)));
+//! assert!(matches!(rounds.finish(&seal, &binding, mark), Round::InputRequired(_)));
 //! # Ok::<(), bowline_proto::server::RoundsError>(())
 //! ```
 
@@ -128,7 +128,7 @@ pub enum RoundsError {
     /// The parameters, or the input responses in them, can't be decoded.
     InvalidParams,
     /// A response does not match its input request: its place, and the reason.
-    InvalidAnswer(DecodeError),
+    InvalidResponse(DecodeError),
     /// `requestState` was not issued by this server for this request.
     InvalidState,
     /// `requestState` has expired.
@@ -147,7 +147,7 @@ impl RoundsError {
 impl fmt::Display for RoundsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InvalidAnswer(error) => return error.fmt(f),
+            Self::InvalidResponse(error) => return error.fmt(f),
             Self::InvalidParams => "the parameters or inputResponses can't be read",
             Self::InvalidState => "requestState was not given for this request",
             Self::ExpiredState => "requestState is too old: begin anew",
@@ -165,23 +165,23 @@ pub enum Round {
     /// The handler requested no input: its result counts.
     Done,
     /// The handler requested input: this is the result instead.
-    Ask(Box<InputRequiredResult>),
+    InputRequired(Box<InputRequiredResult>),
 }
 
 /// The responses of earlier rounds, and the input requests of this one.
 #[derive(Debug, Default)]
 pub struct Rounds {
-    answers: JsonObject,
+    responses: JsonObject,
     done: BTreeSet<String>,
-    questions: Map<InputRequest>,
+    requests: Map<InputRequest>,
     /// How often each key was used in this run.
     uses: BTreeMap<String, u64>,
-    brought: Option<StateMark>,
+    state_mark: Option<StateMark>,
 }
 
 impl Rounds {
     /// Opens the rounds of a request. `now` is in seconds of any clock that all nodes share.
-    /// The caller checks if its state [was used](Self::brought) before.
+    /// The caller checks if its state [was used](Self::state_mark) before.
     ///
     /// # Errors
     ///
@@ -227,49 +227,48 @@ impl Rounds {
         })
     }
 
-    /// Creates the first round of a request: without a state nothing was asked, so that nothing can
-    /// have been answered.
+    /// Creates the first round of a request: without a state there was no input request, so that
+    /// there can be no response.
     pub fn new() -> Self {
         Self {
-            answers: JsonObject::new(),
+            responses: JsonObject::new(),
             done: BTreeSet::new(),
-            questions: Map::new(),
+            requests: Map::new(),
             uses: BTreeMap::new(),
-            brought: None,
+            state_mark: None,
         }
     }
 
     /// Returns the mark of the state that the request carries. `None` in the first round.
-    pub fn brought(&self) -> Option<&StateMark> {
-        self.brought.as_ref()
+    pub fn state_mark(&self) -> Option<&StateMark> {
+        self.state_mark.as_ref()
     }
 
-    /// Returns the name of the next question with this key, by which it is [answered](Self::answer)
-    /// and [asked](Self::ask).
+    /// Returns the name of the next input request with this key, for
+    /// [`response`](Self::response) and [`request_input`](Self::request_input).
     ///
-    /// A handler that uses a key again asks again: each use is a question of its own. Every
-    /// run counts from the first use on, so that answers are given in the order in which they
-    /// came.
-    pub fn next_question(&mut self, key: &str) -> String {
+    /// Each use of a key is an input request of its own. Every run counts the uses from the first
+    /// one on, so that the handler gets the responses in the order of its requests.
+    pub fn next_name(&mut self, key: &str) -> String {
         let uses = self.uses.entry(key.to_owned()).or_default();
         *uses += 1;
         name_of(key, *uses)
     }
 
-    /// Returns how many questions were asked, those of earlier rounds with those of this run.
-    pub fn asked(&self) -> usize {
-        self.answers.iter().count() + self.questions.len()
+    /// Returns the number of input requests of all rounds, this one included.
+    pub fn request_count(&self) -> usize {
+        self.responses.iter().count() + self.requests.len()
     }
 
-    /// Returns the answer to a question of this name, when it has come.
-    pub fn answer(&self, name: &str) -> Option<InputResponse> {
-        let answer = self.answers.get(name)?;
-        InputResponse::from_json(answer.as_str()).ok()
+    /// Returns the response to the input request of this name. `None` if the client has not sent it.
+    pub fn response(&self, name: &str) -> Option<InputResponse> {
+        let response = self.responses.get(name)?;
+        InputResponse::from_json(response.as_str()).ok()
     }
 
-    /// Asks the client. All that is asked in one run is asked together.
-    pub fn ask(&mut self, name: &str, question: impl Into<InputRequest>) {
-        self.questions.insert(name, question.into());
+    /// Adds an input request. All input requests of one run are sent together.
+    pub fn request_input(&mut self, name: &str, request: impl Into<InputRequest>) {
+        self.requests.insert(name, request.into());
     }
 
     /// Returns `true` if an operation with an effect is still to be done: `true` once in all
@@ -283,19 +282,19 @@ impl Rounds {
     /// Ends the run of the handler. Its input requests go to the client, with a state of this
     /// mark.
     pub fn finish(self, seal: &dyn Seal, binding: &Binding, mark: StateMark) -> Round {
-        if self.questions.iter().next().is_none() {
+        if self.requests.iter().next().is_none() {
             return Round::Done;
         }
         let plain = StatePayload::write(&self, &mark);
         let mut result = InputRequiredResult::new();
         result.request_state = Some(seal.seal(plain.as_bytes(), &binding.0));
-        result.input_requests = Some(self.questions);
-        Round::Ask(Box::new(result))
+        result.input_requests = Some(self.requests);
+        Round::InputRequired(Box::new(result))
     }
 }
 
-/// Returns what a question is called between us and the client. No two are called the same, so that
-/// a key that looks like the name of a later question gets a number at once.
+/// Returns the name of an input request in the protocol. Each name is unique, so that a key that
+/// looks like the name of a later input request gets a number at once.
 fn name_of(key: &str, uses: u64) -> String {
     let number = key.rsplit_once(NUMBER).map(|(_, number)| number);
     let looks_numbered =
@@ -312,15 +311,15 @@ const NUMBER: char = '#';
 /// The content of a sealed state: its mark, the input requests, the responses, the operations.
 struct StatePayload {
     known: Rounds,
-    /// The names of the questions, and their methods.
+    /// The names of the input requests, and their methods.
     asked: BTreeMap<String, String>,
 }
 
 impl StatePayload {
     fn write(rounds: &Rounds, mark: &StateMark) -> String {
-        let asked = rounds.questions.iter();
+        let asked = rounds.requests.iter();
         let asked: JsonObject = asked
-            .map(|(key, question)| (key, RawJson::from(method(question))))
+            .map(|(key, request)| (key, RawJson::from(method(request))))
             .collect();
         let done = rounds.done.iter();
         let done: JsonObject = done.map(|key| (key.as_str(), true)).collect();
@@ -329,7 +328,7 @@ impl StatePayload {
         kept.insert("nonce", mark.nonce.as_str());
         kept.insert("asked", asked);
         kept.insert("done", done);
-        kept.insert("answers", rounds.answers.clone());
+        kept.insert("answers", rounds.responses.clone());
         kept.as_str().to_owned()
     }
 
@@ -360,7 +359,7 @@ impl StatePayload {
                 reader.raw().map(drop)
             }),
             "answers" => {
-                kept.known.answers = JsonObject::parse(reader.raw()?.as_str())?;
+                kept.known.responses = JsonObject::parse(reader.raw()?.as_str())?;
                 Ok(())
             }
             _ => reader.raw().map(drop),
@@ -372,33 +371,33 @@ impl StatePayload {
         if now >= mark.expires {
             return Err(RoundsError::ExpiredState);
         }
-        kept.known.brought = Some(mark);
+        kept.known.state_mark = Some(mark);
         Ok(kept)
     }
 
     /// Accepts the responses to the input requests. Others are ignored.
     fn accept_responses(&mut self, given: RawJsonRef<'_>) -> Result<(), RoundsError> {
-        let (asked, answers) = (&self.asked, &mut self.known.answers);
+        let (asked, responses) = (&self.asked, &mut self.known.responses);
         let mut wrong = None;
         let read = given.reader().object(|reader, key| {
-            let answer = reader.raw()?;
+            let response = reader.raw()?;
             if let Some(method) = asked.get(key) {
-                if let Err(error) = check_response(answer, method) {
+                if let Err(error) = check_response(response, method) {
                     wrong.get_or_insert(error.under_key(key));
                 }
-                answers.insert(key, answer);
+                responses.insert(key, response);
             }
             Ok(())
         });
         read.map_err(|_| RoundsError::InvalidParams)?;
         let at = |error: DecodeError| error.under_key("inputResponses").under_key("params");
-        wrong.map_or(Ok(()), |error| Err(RoundsError::InvalidAnswer(at(error))))
+        wrong.map_or(Ok(()), |error| Err(RoundsError::InvalidResponse(at(error))))
     }
 }
 
-/// Returns the method of a question, from which its answer's type follows.
-fn method(question: &InputRequest) -> &'static str {
-    match question {
+/// Returns the method of a request, which determines the type of its response.
+fn method(request: &InputRequest) -> &'static str {
+    match request {
         InputRequest::Elicit(_) => Method::Elicit.as_str(),
         InputRequest::CreateMessage(_) => Method::CreateMessage.as_str(),
         InputRequest::ListRoots(_) => Method::ListRoots.as_str(),
@@ -408,12 +407,12 @@ fn method(question: &InputRequest) -> &'static str {
 }
 
 /// Checks that a response matches the method of its input request.
-fn check_response(answer: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
-    let answer = InputResponse::from_json(answer.as_str())?;
+fn check_response(response: RawJsonRef<'_>, method: &str) -> Result<(), DecodeError> {
+    let response = InputResponse::from_json(response.as_str())?;
     match method.parse() {
-        Ok(Method::Elicit) => answer.elicitation().map(drop),
-        Ok(Method::CreateMessage) => answer.sampling().map(drop),
-        Ok(Method::ListRoots) => answer.roots().map(drop),
+        Ok(Method::Elicit) => response.elicitation().map(drop),
+        Ok(Method::CreateMessage) => response.sampling().map(drop),
+        Ok(Method::ListRoots) => response.roots().map(drop),
         _ => Ok(()),
     }
 }

@@ -80,7 +80,7 @@ impl Listen {
         self.uris.iter().map(String::len).sum()
     }
 
-    fn wants(&self, change: Change<'_>) -> bool {
+    fn includes(&self, change: Change<'_>) -> bool {
         match change {
             Change::Tools => self.filter.tools_list_changed == Some(true),
             Change::Prompts => self.filter.prompts_list_changed == Some(true),
@@ -186,15 +186,18 @@ impl ListenSubscriptions {
     }
 
     /// Returns `true` if a subscription includes a change.
-    pub fn wants(&self, change: Change<'_>) -> bool {
-        self.open.values().any(|listen| listen.wants(change))
+    pub fn includes(&self, change: Change<'_>) -> bool {
+        self.open.values().any(|listen| listen.includes(change))
     }
 
     /// Returns the subscriptions that include a change, with the parameters of the notification
     /// (members without braces).
-    pub fn told(&self, change: Change<'_>) -> impl Iterator<Item = (RequestKey, Bytes)> {
+    pub fn notifications_for(
+        &self,
+        change: Change<'_>,
+    ) -> impl Iterator<Item = (RequestKey, Bytes)> {
         let open = self.open.iter();
-        let listening = open.filter(move |(_, listen)| listen.wants(change));
+        let listening = open.filter(move |(_, listen)| listen.includes(change));
         listening.map(move |(request, listen)| (*request, members(&listen.id, change)))
     }
 }
@@ -291,15 +294,17 @@ mod tests {
         assert_eq!(granted.resources_list_changed, None);
         assert!(granted.resource_subscriptions.is_some());
         assert_eq!(granted.task_ids, None);
-        let told = |change| listens.told(change).collect::<Vec<_>>();
-        assert!(told(Change::Prompts).is_empty() && told(Change::Resources).is_empty());
-        assert!(told(Change::Resource("file:///b")).is_empty());
-        assert!(listens.wants(Change::Tools) && listens.wants(Change::Resource("file:///a")));
-        assert!(!listens.wants(Change::Prompts) && !listens.wants(Change::Resource("file:///b")));
+        let notified = |change| listens.notifications_for(change).collect::<Vec<_>>();
+        assert!(notified(Change::Prompts).is_empty() && notified(Change::Resources).is_empty());
+        assert!(notified(Change::Resource("file:///b")).is_empty());
+        assert!(listens.includes(Change::Tools) && listens.includes(Change::Resource("file:///a")));
+        assert!(
+            !listens.includes(Change::Prompts) && !listens.includes(Change::Resource("file:///b"))
+        );
         let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"s"}"#;
-        assert_eq!(told(Change::Tools)[0].1, meta);
+        assert_eq!(notified(Change::Tools)[0].1, meta);
         let updated = format!(r#"{meta},"uri":"file:///a""#);
-        assert_eq!(told(Change::Resource("file:///a"))[0].1, updated);
+        assert_eq!(notified(Change::Resource("file:///a"))[0].1, updated);
         assert_eq!(
             Change::Tools.method().as_str(),
             "notifications/tools/list_changed"

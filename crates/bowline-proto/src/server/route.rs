@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
-use bowline_types::envelope::{About, Envelope, EnvelopeError, JsonRpcRequest};
+use bowline_types::envelope::{Envelope, EnvelopeError, JsonRpcRequest, MessageKind};
 use bowline_types::error::{UnsupportedVersionData, codes};
 use bowline_types::logging::LoggingLevel;
 use bowline_types::meta::keys;
@@ -30,7 +30,7 @@ pub struct RouterConfig {
     /// The revisions that it serves.
     pub revisions: Revisions,
     /// `true` if methods that the protocol doesn't have are forwarded. They are refused otherwise.
-    pub hands_on_unknown: bool,
+    pub forward_unknown_methods: bool,
 }
 
 impl RouterConfig {
@@ -38,7 +38,7 @@ impl RouterConfig {
     pub const fn new(revisions: Revisions) -> Self {
         Self {
             revisions,
-            hands_on_unknown: false,
+            forward_unknown_methods: false,
         }
     }
 
@@ -55,7 +55,7 @@ pub enum Routed<'a> {
     /// Serve the request, which carries all that is needed.
     Stateless(StatelessRequest<'a>),
     /// Serve the request, which carries all that is needed and has a method that the protocol
-    /// doesn't have. Only with [`RouterConfig::hands_on_unknown`].
+    /// doesn't have. Only with [`RouterConfig::forward_unknown_methods`].
     Unknown(UnknownRequest<'a>),
     /// Pass the message to its session: any other message. If no revision of the handshake era is
     /// served it is a notification or a response, which is dropped; over HTTP
@@ -197,7 +197,7 @@ impl Router<'_, '_> {
             Ok(method) if method.is_request() && method.from_client().contains(revision) => {
                 Some(method)
             }
-            Err(_) if self.config.hands_on_unknown => None,
+            Err(_) if self.config.forward_unknown_methods => None,
             Ok(_) | Err(_) => {
                 let message = format!("no method {:?} in {revision}", shown(&request.method));
                 return Err(refuse(ErrorCode::MethodNotFound, message.into()));
@@ -390,15 +390,15 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the refusal of a frame that is no message. An answer has the receiver's id, which is not
+/// Returns the refusal of a frame that is no message. A response has the receiver's id, which is not
 /// repeated.
 fn malformed(error: &EnvelopeError) -> Refusal {
-    let id = match error.about() {
-        About::Request | About::Unknown => error.id().cloned(),
-        About::Answer | About::Notification => None,
+    let id = match error.message_kind() {
+        MessageKind::Request | MessageKind::Unknown => error.id().cloned(),
+        MessageKind::Response | MessageKind::Notification => None,
     };
     let code = error
-        .kind()
+        .error_code()
         .code(Revision::LATEST)
         .unwrap_or(codes::INVALID_REQUEST);
     Refusal {

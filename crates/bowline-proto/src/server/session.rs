@@ -81,8 +81,8 @@ pub struct Session {
     /// Until when the handshake must be finished.
     handshake: Option<Instant>,
     endpoint: Endpoint<SessionEvent>,
-    watched: BTreeSet<String>,
-    watched_bytes: usize,
+    subscribed: BTreeSet<String>,
+    subscribed_bytes: usize,
     log_level: Option<LoggingLevel>,
     /// Set when the client has closed its side of the stream.
     has_client_closed: bool,
@@ -102,15 +102,15 @@ impl Session {
         endpoint.set_frame_timeout(config.frame_timeout);
         Self {
             router: RouterConfig {
-                hands_on_unknown: config.forward_unknown_methods,
+                forward_unknown_methods: config.forward_unknown_methods,
                 ..RouterConfig::new(config.revisions)
             },
             phase: SessionPhase::AwaitingInitialize,
             revision: None,
             handshake: Some(now + config.handshake_timeout),
             endpoint,
-            watched: BTreeSet::new(),
-            watched_bytes: 0,
+            subscribed: BTreeSet::new(),
+            subscribed_bytes: 0,
             log_level: None,
             has_client_closed: false,
             config,
@@ -137,18 +137,18 @@ impl Session {
 
     /// Returns `true` if there is room for more responses. While there is none a driver should
     /// pause the handlers: their responses are kept until they have left.
-    pub fn takes_answers(&self) -> bool {
-        self.endpoint.outbox.has_room_for_answer()
+    pub fn has_room_for_response(&self) -> bool {
+        self.endpoint.outbox.has_room_for_response()
     }
 
     /// Returns `true` if the client has subscribed to a resource.
-    pub fn watches(&self, uri: &str) -> bool {
-        self.watched.contains(uri)
+    pub fn is_subscribed(&self, uri: &str) -> bool {
+        self.subscribed.contains(uri)
     }
 
     /// Returns `true` if the server has declared notifications of this change to a client of the
     /// handshake era. One of the stateless era subscribes to them.
-    pub fn declares(&self, change: Change<'_>) -> bool {
+    pub fn has_declared(&self, change: Change<'_>) -> bool {
         let has = &self.config.capabilities;
         let resources = has.resources.as_ref();
         let declared = match change {
@@ -165,7 +165,7 @@ impl Session {
 
     /// Returns `true` if a log message of this level is to be sent. All are until the client sets a
     /// level.
-    pub fn logs(&self, level: &LoggingLevel) -> bool {
+    pub fn is_log_level_enabled(&self, level: &LoggingLevel) -> bool {
         self.log_level
             .as_ref()
             .is_none_or(|least| level.is_at_least(least))

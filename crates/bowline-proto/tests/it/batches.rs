@@ -1,5 +1,5 @@
 //! Batches of 2025-03-26 against a model: an array of answers leaves when the last request of its
-//! batch is settled, once, with an answer for each request that was not cancelled.
+//! batch is completed, once, with an answer for each request that was not cancelled.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// What is known of a batch.
 #[derive(Debug, Default)]
 struct Expected {
-    /// Ids that will be answered, and of those the ones that are not settled.
+    /// Ids that will be answered, and of those the ones that are not completed.
     answered: BTreeSet<i64>,
     open: BTreeSet<i64>,
     /// Answers without an id.
@@ -146,7 +146,7 @@ impl World {
                         .iter_mut()
                         .find(|batch| batch.open.contains(&id));
                     batch.expect("it is open").answered.remove(&id);
-                    self.settle(id);
+                    self.complete(id);
                 }
                 self.receive(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -156,7 +156,7 @@ impl World {
                 self.now = self.now + Duration::from_secs(seconds);
                 self.session.handle_timeout(self.now);
             }
-            Step::RefuseOpen => self.session.refuse_open(self.now),
+            Step::RefuseOpen => self.session.refuse_open_requests(self.now),
         }
     }
 
@@ -203,7 +203,7 @@ impl World {
         self.batches.iter().any(|batch| batch.open.contains(&id))
     }
 
-    fn settle(&mut self, id: i64) {
+    fn complete(&mut self, id: i64) {
         for batch in &mut self.batches {
             batch.open.remove(&id);
         }
@@ -218,12 +218,12 @@ impl World {
                     let id = id.and_then(|id| id.as_i64()).expect("it is open");
                     self.handlers.push((request, id));
                 }
-                // The session has settled it by itself.
+                // The session has completed it by itself.
                 SessionEvent::RequestTimedOut(request)
                 | SessionEvent::RequestCancelled(request) => {
                     let handler = self.handlers.iter().find(|(key, _)| *key == request);
                     let (_, id) = *handler.expect("a handler that is not done");
-                    self.settle(id);
+                    self.complete(id);
                 }
                 _ => {}
             }
@@ -237,7 +237,7 @@ impl World {
             };
             let mut ids = BTreeSet::new();
             let mut without_id = 0;
-            for part in array.parts() {
+            for part in array.messages() {
                 let id = match part.expect("a message") {
                     Envelope::Success(success) => Some(success.id),
                     Envelope::Failure(failure) => failure.id,
@@ -280,7 +280,7 @@ proptest! {
             world.check();
         }
         // At its end a session owes nothing.
-        world.session.refuse_open(world.now);
+        world.session.refuse_open_requests(world.now);
         prop_assert_eq!(world.session.open_requests(), 0);
         world.check();
         world.session.close(world.now);

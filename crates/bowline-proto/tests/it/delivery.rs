@@ -319,7 +319,7 @@ fn what_is_still_sent_before_a_stop_is_no_call() {
     let noted = rig.link.notify("notifications/x", Bytes::new());
     noted.expect("there is room");
     rig.call(|call| call);
-    let parting: Vec<_> = std::iter::from_fn(|| rig.link.poll_parting()).collect();
+    let parting: Vec<_> = std::iter::from_fn(|| rig.link.poll_final_transmit()).collect();
     let kinds: Vec<_> = parting.iter().map(|transmit| transmit.kind).collect();
     assert_eq!(kinds, [TransmitKind::Notification]);
     rig.link.stop(rig.now);

@@ -25,13 +25,16 @@ fn words(decoded: &Decoded) -> String {
     match decoded {
         Decoded::Frame(frame) => format!("frame {}", frame.escape_ascii()),
         Decoded::TooLarge(TooLarge {
-            id, about, size, ..
+            id,
+            message_kind,
+            size,
+            ..
         }) => {
             let id = id
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or("none".into());
-            format!("too large: id {id}, {about:?}, {size} bytes")
+            format!("too large: id {id}, {message_kind:?}, {size} bytes")
         }
         Decoded::Fault(fault) => format!("fault {fault:?}"),
         other => panic!("{other:?}"),
@@ -176,7 +179,10 @@ fn the_limit_and_one_more() {
             let size = 64 + extra;
             let over = format!("{}{end}{{}}\n", response(size));
             let words = decode(limits, &[over.as_bytes()]);
-            assert!(words[0].starts_with("too large: id 7, Answer"), "{words:?}");
+            assert!(
+                words[0].starts_with("too large: id 7, Response"),
+                "{words:?}"
+            );
             match oversize {
                 Oversize::Skip => assert_eq!(words[1..], ["frame {}"]),
                 _ => assert_eq!(words.len(), 1),
@@ -202,13 +208,19 @@ fn sixteen_mebibytes_fit_and_one_byte_more_is_skipped() {
     assert!(matches!(decoder.poll(), Some(Decoded::Frame(frame)) if frame == "{}"));
     assert_eq!(
         decode(limits, &[response(16_777_217).as_bytes()]),
-        ["too large: id \"late\", Answer, 16777217 bytes", "frame {}"]
+        [
+            "too large: id \"late\", Response, 16777217 bytes",
+            "frame {}"
+        ]
     );
     let in_chunks = response(20_000_000);
     let chunks: Vec<&[u8]> = in_chunks.as_bytes().chunks(65536).collect();
     assert_eq!(
         decode(limits, &chunks),
-        ["too large: id \"late\", Answer, 20000000 bytes", "frame {}"]
+        [
+            "too large: id \"late\", Response, 20000000 bytes",
+            "frame {}"
+        ]
     );
 }
 
@@ -298,7 +310,7 @@ fn content_length_is_detected_and_its_faults_are_named() {
     let skipped = b"Content-Length: 18\r\n\r\n{\"id\":1,\"error\":{}Content-Length: 2\r\n\r\n[]";
     assert_eq!(
         decode(limit(10, Oversize::Skip), &[skipped]),
-        ["too large: id 1, Answer, 18 bytes", "frame []"]
+        ["too large: id 1, Response, 18 bytes", "frame []"]
     );
     let mut known = FrameDecoder::with_framing(all, Framing::ContentLength);
     known.push(b"Content-Length: 2\r\n\r\n{}");

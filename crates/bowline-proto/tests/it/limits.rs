@@ -29,7 +29,7 @@ fn just_before(seconds: u32) -> Instant {
     ZERO + (seconds * SECOND - Duration::from_nanos(1))
 }
 
-/// A connection that was opened, and has said what it says first.
+/// A connection that was opened, and has sent its first message.
 fn opened(revisions: Revisions, configure: impl FnOnce(&mut Config)) -> Connection {
     let mut config = Config::new(Implementation::new("limits", "0"));
     config.revisions(revisions);

@@ -129,7 +129,7 @@ fn ten_thousand_calls_end_once() {
             link.poll_transmit().expect("a message");
         }
         if stop {
-            assert_eq!(link.stop(at(1)), StopOutcome::Begun);
+            assert_eq!(link.stop(at(1)), StopOutcome::Started);
         } else {
             link.handle_lost(at(1), connection_id, "gone");
         }
@@ -153,7 +153,7 @@ fn a_call_whose_time_was_over_before_it_could_be_made_is_not_made() {
     let (mut link, connection_id) = link(|_| {});
     let waiting = link.call(at(0), call(5 * SECOND).wait_for_ready());
     let waiting = waiting.expect("it may wait");
-    // The driver is late: nobody has said that five seconds are over.
+    // The driver is late: it has not reported that five seconds are over.
     agree(&mut link, at(6), connection_id);
     assert_eq!(sent(&mut link), 1, "only the handshake is concluded");
     let elapsed = 6 * SECOND;
@@ -189,7 +189,7 @@ fn another_attempt_has_the_time_that_was_left() {
         let mut timeouts = Timeouts::new(10 * SECOND, 600 * SECOND);
         timeouts.progress_counts = true;
         let request = CallRequest::new("x", &b""[..]);
-        let request = request.wants_progress().timeouts(timeouts);
+        let request = request.with_progress().timeouts(timeouts);
         let made = LinkCall::new(request).wait_for_ready().idempotent();
         let made = link.call(at(0), made).expect("it is ready");
         sent(&mut link);
@@ -226,7 +226,7 @@ fn three_crashes_in_five_seconds_are_survived() {
     assert_eq!(link.state(), State::Closed);
 }
 
-/// The reason and the number of attempts, as whoever is refused learns them.
+/// The reason and the number of attempts, as the refused caller gets them.
 fn failure(link: &Link) -> Option<(String, u32)> {
     let failed = link.last_failure()?;
     Some((failed.cause.to_string(), link.failed_attempts()))
@@ -370,7 +370,7 @@ fn a_request_of_an_earlier_connection_is_not_answered() {
         requests.last().expect("a request")
     };
     let old = asked(&mut link);
-    // The last id, which nobody answers.
+    // The last id, whose call gets no response.
     link.call(at(0), call(SECOND)).expect("there is one id");
     while link.state() != State::Starting {
         let due = link.poll_timeout().expect("something is due");
@@ -394,7 +394,7 @@ struct Words {
 }
 
 impl AdaptToSession for Words {
-    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
+    fn adapt(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
         let said = self.said.fetch_add(1, Ordering::Relaxed) + 1;
         if said > self.most {
             return Err("no words".to_owned());

@@ -76,7 +76,7 @@ fn the_end_is_the_end() {
     receive_on_server(&mut server, at(1), &format!("[1,2,3,{list},{ping},4]"));
     assert_eq!(server.phase(), SessionPhase::Closed);
     let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
-    let fault = CloseReason::Peer(PeerFault::Nonsense);
+    let fault = CloseReason::Peer(PeerFault::TooManyViolations);
     assert_eq!(events, [SessionEvent::Closed(fault)]);
     assert_eq!(server.poll_transmit(), None);
     assert_eq!(server.poll_timeout(), None);
@@ -392,9 +392,7 @@ fn progress_counts_while_the_server_waits_for_us() {
     let mut timeouts =
         bowline_proto::Timeouts::new(Duration::from_secs(10), Duration::from_secs(100));
     timeouts.progress_counts = true;
-    let request = CallRequest::new("x", "")
-        .timeouts(timeouts)
-        .wants_progress();
+    let request = CallRequest::new("x", "").timeouts(timeouts).with_progress();
     let call = client.call(at(0), request).expect("ready");
     client.set_call_paused(at(9), call, true);
     let progress = format!(

@@ -11,7 +11,7 @@
 //!
 //! What goes to a stream of its own is marked `(on 7)`. `!` and `<` are replayed; `>` and
 //! `*` are what follows, and must be what the file says. After each step everything is sent
-//! and told, unless the transcript holds it: `! hold messages` and `! hold events` until
+//! and reported, unless the transcript holds it: `! hold messages` and `! hold events` until
 //! `! let go`; `! take` sends one message meanwhile, `! hear` tells one event.
 //!
 //! `BOWLINE_UPDATE_TRANSCRIPTS=1 cargo test -p bowline-proto --test it transcripts` writes

@@ -31,7 +31,7 @@ fn from_starting(to: State, cause: &Cause) -> bool {
 fn from_initializing(to: State, cause: &Cause) -> bool {
     match to {
         State::Ready => matches!(cause, Cause::Agreed(_)),
-        State::Starting => matches!(cause, Cause::DiedOfProbe | Cause::DriverCrash),
+        State::Starting => matches!(cause, Cause::ExitedOnProbe | Cause::DriverCrash),
         State::Backoff => matches!(cause, Cause::Ended(reason) if !is_reset(reason)),
         State::Closed => matches!(
             cause,
@@ -58,7 +58,10 @@ fn from_ready(to: State, cause: &Cause) -> bool {
 
 fn from_backoff(to: State, cause: &Cause) -> bool {
     match to {
-        State::Starting => matches!(cause, Cause::WaitOver | Cause::Asked | Cause::DriverCrash),
+        State::Starting => matches!(
+            cause,
+            Cause::BackoffElapsed | Cause::ReconnectRequested | Cause::DriverCrash
+        ),
         State::Closed => matches!(
             cause,
             Cause::Stopped | Cause::AttemptsExhausted | Cause::TooManyCrashes

@@ -27,7 +27,7 @@ impl Oracle {
         if !is_listed(*from, *to, cause) {
             self.violated(format!("2: {from} → {to} is not listed for {cause:?}"));
         }
-        if *from == State::Backoff && *cause == Cause::WaitOver && *at < self.earliest {
+        if *from == State::Backoff && *cause == Cause::BackoffElapsed && *at < self.earliest {
             self.violated(format!("2: the wait ended before {}", self.earliest));
         }
         if *from == State::Ready && at.since(self.since) >= STABLE {

@@ -25,7 +25,7 @@ impl Oracle {
                     self.on_cancel_sent(id);
                 }
             }
-            TransmitKind::Answer => self.on_answer_sent(frame),
+            TransmitKind::Response => self.on_answer_sent(frame),
             _ => self.violated("a message that no driver knows"),
         }
     }

@@ -107,7 +107,7 @@ impl World {
                 steps.push((self.random.millis(60), Step::TakeBack));
             }
         }
-        if self.hit(Fault::NoAnswer) {
+        if self.hit(Fault::NoResponse) {
             return steps;
         }
         let wants_input = if has_input {
@@ -117,14 +117,14 @@ impl World {
         };
         let answer = if incoming.is_stateless && wants_input {
             Step::Input
-        } else if self.hit(Fault::ErrorAnswer) {
+        } else if self.hit(Fault::ErrorResponse) {
             Step::Error
         } else if self.hit(Fault::OddResultType) {
             Step::OddResult
         } else {
             Step::Answer
         };
-        let delay = if self.hit(Fault::LateAnswer) {
+        let delay = if self.hit(Fault::LateResponse) {
             Duration::from_secs(1) + self.random.millis(20_000)
         } else {
             self.random.millis(300)
@@ -243,7 +243,7 @@ impl World {
             .pick(&["ping", "roots/list", "sampling/createMessage"]);
         if let Some((session, request)) = self.session_of(place) {
             let call = CallRequest::new(method.unwrap_or("ping"), Bytes::new());
-            if let Ok(call) = session.ask(now, Some(request), call) {
+            if let Ok(call) = session.send_request(now, Some(request), call) {
                 self.server.writing.asked = Some(call);
             }
         }

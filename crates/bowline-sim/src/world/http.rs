@@ -6,7 +6,7 @@ use std::time::Duration;
 use bowline_proto::connection::{MessageHeaders, StreamEnd};
 use bowline_proto::link::ConnectionId;
 use bowline_proto::server::{
-    Headers, Routed, RouterConfig, Session, SessionPhase, route, write_answer,
+    Headers, Routed, RouterConfig, Session, SessionPhase, route, write_response,
 };
 use bowline_proto::{CallId, Instant, StreamId, TransmitKind};
 use bowline_types::envelope::{Envelope, write_error};
@@ -45,7 +45,7 @@ pub(super) struct Sessions {
 struct OpenPost {
     connection_id: ConnectionId,
     call: CallId,
-    /// The session that its answer opens.
+    /// The session that its response opens.
     opens: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ impl World {
             number,
             connection_id,
             call,
-            headers: MessageHeaders::of(&frame, self.link.revision()),
+            headers: MessageHeaders::from_frame(&frame, self.link.revision()),
             frame,
             session,
         };
@@ -250,7 +250,7 @@ impl World {
                     Some(stream) => self.write_on_post(stream.get(), &frame),
                     None => self.emit(To::Stream(connection_id, None, None), &frame),
                 }
-                if let (Some(stream), TransmitKind::Answer) = (transmit.stream, transmit.kind) {
+                if let (Some(stream), TransmitKind::Response) = (transmit.stream, transmit.kind) {
                     self.end_post(stream.get(), StreamEnd::Complete);
                 }
             }
@@ -267,7 +267,7 @@ impl World {
     ) {
         let mut body = Vec::new();
         match answer {
-            Ok(result) => write_answer(&mut body, id, &object(result)),
+            Ok(result) => write_response(&mut body, id, &object(result)),
             Err(error) => write_error(&mut body, Some(id), error),
         }
         self.write_on_post(number, &body);

@@ -24,7 +24,7 @@ pub(super) struct Server {
     revisions: Revisions,
     /// The process at the other end of the pipe.
     pub(super) pipe: Option<(ConnectionId, Session)>,
-    /// What came on the pipe and was not read yet.
+    /// Bytes that arrived on the pipe and were not read yet.
     inbox: VecDeque<Bytes>,
     /// Nothing is read.
     pub(super) is_deaf: bool,
@@ -148,7 +148,7 @@ impl Server {
     pub(super) fn watches_all<'a>(&self, mut uris: impl Iterator<Item = &'a str>) -> bool {
         match &self.pipe {
             Some((_, session)) if self.is_well && session.revision().is_some() => {
-                uris.all(|uri| session.watches(uri))
+                uris.all(|uri| session.is_subscribed(uri))
             }
             Some(_) | None => true,
         }

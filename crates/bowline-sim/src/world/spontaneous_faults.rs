@@ -19,7 +19,7 @@ const BY_THEMSELVES: &[Fault] = &[
     Fault::StreamLost,
     Fault::ReplayedId,
     Fault::NeverIssuedId,
-    Fault::EarlyAnswer,
+    Fault::EarlyResponse,
     Fault::SecondInitialize,
     Fault::CancelWithoutId,
     Fault::CancelOfOurs,
@@ -157,7 +157,7 @@ impl World {
                     .collect();
             }
             Fault::NeverIssuedId => answer(next_id + 1000 + number),
-            Fault::EarlyAnswer => answer(next_id),
+            Fault::EarlyResponse => answer(next_id),
             Fault::SecondInitialize => format!(
                 r#"{{"jsonrpc":"2.0","id":"i{number}","method":"initialize","params":{{}}}}"#
             ),

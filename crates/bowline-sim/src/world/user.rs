@@ -140,7 +140,7 @@ impl World {
         let body = format!(r#""name":"t","arguments":{{"nonce":{nonce}}}"#);
         let mut request = CallRequest::new(method.unwrap_or("tools/call"), Bytes::from(body));
         if self.random.one_in(3) {
-            request = request.wants_progress();
+            request = request.with_progress();
         }
         let idle = if self.is_healed {
             Duration::from_secs(15)
@@ -270,7 +270,7 @@ impl World {
     /// transport is closed.
     fn part(&mut self) {
         while self.link.state() == State::Ready
-            && let Some(transmit) = self.link.poll_parting()
+            && let Some(transmit) = self.link.poll_final_transmit()
         {
             self.oracle.on_taken();
             if let TransmitKind::Call(call) = transmit.kind {

@@ -21,7 +21,7 @@ const REMEMBERED: usize = 12;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum To {
     Pipe(ConnectionId),
-    /// The stream of a call, or the one of none; with the session that this answer opens.
+    /// The stream of a call, or the one of none; with the session that this response opens.
     Stream(ConnectionId, Option<CallId>, Option<u64>),
 }
 
@@ -93,7 +93,7 @@ impl World {
             self.put_on_wire(to, &spoiled);
         }
         if is_answer
-            && self.hit(Fault::DoubleAnswer)
+            && self.hit(Fault::DoubleResponse)
             && let Some(id) = number_after(frame, "\"id\":")
         {
             let other = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"lie":true}}}}"#);
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// The user cancels in the moment in which the answer may arrive.
+    /// The user cancels in the moment in which the response may arrive.
     fn race_cancel(&mut self, frame: &[u8]) {
         if !self.faults.has(Fault::CancelRace) {
             return;
@@ -147,7 +147,7 @@ impl World {
             } else if self.hit(Fault::ResultAndError) {
                 spoiled.truncate(spoiled.len().saturating_sub(1));
                 spoiled.extend_from_slice(br#","error":{"code":1,"message":""},"result":{}}"#);
-            } else if self.hit(Fault::NothingSaid) {
+            } else if self.hit(Fault::NoMethodResultOrError) {
                 spoiled = format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#).into_bytes();
             }
         }

@@ -196,7 +196,7 @@ proptest! {
                     prop_assert!(matches!(state, State::Starting | State::Closed));
                     let is_known = matches!(
                         transition.cause,
-                        Cause::WaitOver | Cause::Asked | Cause::DriverCrash | Cause::TooManyCrashes
+                        Cause::BackoffElapsed | Cause::ReconnectRequested | Cause::DriverCrash | Cause::TooManyCrashes
                     );
                     prop_assert!(is_known, "{transition}");
                 }

@@ -1,12 +1,12 @@
 //! Batches: several messages in one frame. Only 2025-03-26 has them.
 
 use super::parse::message;
-use super::{About, Envelope, EnvelopeError, Fault};
+use super::{Envelope, EnvelopeError, Fault, MessageKind};
 use crate::json::{Scanner, SyntaxError, SyntaxErrorKind};
 
 /// A frame with several messages.
 ///
-/// It is JSON as a whole; whether each part is a message shows when it is taken out.
+/// The text is valid JSON; each message is parsed when the iterator reaches it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<'a> {
     text: &'a str,
@@ -15,7 +15,7 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, EnvelopeError> {
-        let refuse = |fault, offset| EnvelopeError::new(fault, offset, None, About::Unknown);
+        let refuse = |fault, offset| EnvelopeError::new(fault, offset, None, MessageKind::Unknown);
         let len = count(text).map_err(|SyntaxError { kind, offset }| match kind {
             SyntaxErrorKind::TooDeep => refuse(Fault::TooDeep, offset),
             kind => refuse(Fault::Syntax(kind), offset),
@@ -26,28 +26,28 @@ impl<'a> Batch<'a> {
         Ok(Self { text, len })
     }
 
-    /// How many parts there are. Never zero.
+    /// Returns the number of messages, which is never zero.
     #[expect(clippy::len_without_is_empty, reason = "an empty batch is no batch")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The parts, each a message or the reason why it is none. Offsets in errors count
-    /// from the beginning of the part.
-    pub fn parts(&self) -> Parts<'a> {
+    /// Returns the messages, or the errors of invalid ones. Offsets in errors count from the
+    /// beginning of the message.
+    pub fn messages(&self) -> BatchMessages<'a> {
         let mut scanner = Scanner::new(self.text);
         scanner.take(b'[');
-        Parts { scanner }
+        BatchMessages { scanner }
     }
 }
 
-/// The parts of a [`Batch`].
+/// The messages of a [`Batch`].
 #[derive(Clone, Debug)]
-pub struct Parts<'a> {
+pub struct BatchMessages<'a> {
     scanner: Scanner<'a>,
 }
 
-impl<'a> Iterator for Parts<'a> {
+impl<'a> Iterator for BatchMessages<'a> {
     type Item = Result<Envelope<'a>, EnvelopeError>;
 
     // The text was checked when the batch was made, so no step fails before its end.
@@ -55,7 +55,7 @@ impl<'a> Iterator for Parts<'a> {
         self.scanner.take(b',');
         if self.scanner.peek() == Some(b'[') {
             self.scanner.value(1).ok()?;
-            let error = EnvelopeError::new(Fault::NestedBatch, 0, None, About::Unknown);
+            let error = EnvelopeError::new(Fault::NestedBatch, 0, None, MessageKind::Unknown);
             return Some(Err(error));
         }
         let part = self.scanner.value(1).ok()?;
@@ -63,7 +63,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// How many values the array in `text` has.
+/// Returns the number of values in the array in `text`.
 fn count(text: &str) -> Result<usize, SyntaxError> {
     let mut scanner = Scanner::new(text);
     scanner.expect(b'[')?;

@@ -1,12 +1,12 @@
 //! The pass over a frame.
 
-mod decide;
+mod classification;
 
 use std::borrow::Cow;
 
 use super::batch::Batch;
-use super::params::{Glance, Level, Names};
-use super::{About, Envelope, EnvelopeError, Fault};
+use super::param_names::{Glance, Level, Names};
+use super::{Envelope, EnvelopeError, Fault, MessageKind};
 use crate::id::RequestId;
 use crate::json::{
     Kind, MAX_DEPTH, RawJsonRef, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
@@ -25,10 +25,10 @@ pub(super) fn parse(frame: &[u8]) -> Result<Envelope<'_>, EnvelopeError> {
 }
 
 /// Stands for bytes that are no UTF-8 while the rest of a frame is looked at: as long as the
-/// shortest of them, and no part of a name or an id that anybody uses.
+/// shortest of them, and no part of a name or an id in use.
 const SUBSTITUTE: char = '\u{7f}';
 
-/// The error for a frame that is not UTF-8, with what the rest of it says.
+/// The error for a frame that is not UTF-8, with what could be read of it.
 #[cold]
 fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
     let mut text = String::with_capacity(frame.len());
@@ -39,12 +39,12 @@ fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
         }
     }
     let (id, about) = match message(&text) {
-        Ok(Envelope::Request(request)) => (Some(request.id), About::Request),
-        Ok(Envelope::Notification(_)) => (None, About::Notification),
-        Ok(Envelope::Success(success)) => (Some(success.id), About::Answer),
-        Ok(Envelope::Failure(failure)) => (failure.id, About::Answer),
-        Ok(Envelope::Batch(_)) => (None, About::Unknown),
-        Err(error) => (error.id().cloned(), error.about()),
+        Ok(Envelope::Request(request)) => (Some(request.id), MessageKind::Request),
+        Ok(Envelope::Notification(_)) => (None, MessageKind::Notification),
+        Ok(Envelope::Success(success)) => (Some(success.id), MessageKind::Response),
+        Ok(Envelope::Failure(failure)) => (failure.id, MessageKind::Response),
+        Ok(Envelope::Batch(_)) => (None, MessageKind::Unknown),
+        Err(error) => (error.id().cloned(), error.message_kind()),
     };
     // An id that had such bytes in it is none that was read.
     let id = id.filter(|id| !id.as_str().is_some_and(|text| text.contains(SUBSTITUTE)));
@@ -80,7 +80,7 @@ struct Seen<'a> {
     meta: Option<RawJsonRef<'a>>,
     result: Member<RawJsonRef<'a>>,
     error: Member<RawJsonRef<'a>>,
-    /// The place of an id that is an integer and not written as one, which only an answer may
+    /// The place of an id that is an integer and not written as one, which only a response may
     /// have.
     unusual_id: Option<usize>,
     /// The place of parameters whose names are to be looked at closely.
@@ -94,7 +94,7 @@ enum Id {
     #[default]
     Absent,
     Null,
-    /// Only under an ambiguous name: its sender wants an answer.
+    /// Only under an ambiguous name: its sender wants a response.
     Ambiguous,
     /// Not an id, or two that differ.
     Invalid,
@@ -117,7 +117,7 @@ impl<T> Member<T> {
         !matches!(self, Self::Absent)
     }
 
-    /// The same without a `null` that says nothing.
+    /// Returns the member, with `null` as absent.
     fn or_absent(self) -> Self {
         match self {
             Self::Null => Self::Absent,
@@ -153,8 +153,8 @@ impl<'a> Seen<'a> {
         scanner.finish()
     }
 
-    /// A method, a result or an error is present from its key on: a text that breaks off
-    /// inside it still tells what the message was about.
+    /// A method, a result or an error is present from its key on: the kind of a text that
+    /// breaks off inside it is known.
     fn member(
         &mut self,
         scanner: &mut Scanner<'a>,
@@ -231,7 +231,7 @@ impl<'a> Seen<'a> {
         if id == Id::Invalid {
             self.blame(Fault::InvalidId, at);
         }
-        // Two ids that differ don't tell whose message it is.
+        // With two ids that differ, the request is unknown.
         let is_clear = matches!(self.id, Id::Absent | Id::Ambiguous) || self.id == id;
         self.id = if is_clear { id } else { Id::Invalid };
         Ok(())
@@ -239,7 +239,7 @@ impl<'a> Seen<'a> {
 
     #[cold]
     fn unusual_id(&mut self, value: RawJsonRef<'a>, at: usize) -> Id {
-        match RequestId::of_answer(value.as_str()) {
+        match RequestId::from_response(value.as_str()) {
             Some(id) => {
                 self.unusual_id.get_or_insert(at);
                 Id::Valid(id)

@@ -11,8 +11,8 @@ use crate::wire::{Encode, Wire};
 ///
 /// # Errors
 ///
-/// When `revision` doesn't have the method, or its parameters can't be said in it. `out`
-/// is as it was then.
+/// Fails if `revision` doesn't have the method, or if the parameters can't be encoded for it.
+/// Then `out` is unchanged.
 ///
 /// ```
 /// use bowline_types::method::requests::CallTool;
@@ -51,11 +51,11 @@ pub fn write_notification<N: NotificationMethod>(
     })
 }
 
-/// Appends an answer with a result.
+/// Appends a response with a result.
 ///
 /// # Errors
 ///
-/// When the result can't be said in `revision`. `out` is as it was then.
+/// Fails if the result can't be encoded for `revision`. Then `out` is unchanged.
 pub fn write_result<T: Wire>(
     out: &mut Vec<u8>,
     id: &RequestId,
@@ -71,8 +71,8 @@ pub fn write_result<T: Wire>(
     })
 }
 
-/// Appends an answer with an error. Without an id it says that the request's could not
-/// be read.
+/// Appends a response with an error. Without an id it means that the id of the request
+/// could not be read.
 pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     begin(out, id);
     let mut encoder = Encoder::lossless(out);
@@ -99,7 +99,7 @@ pub fn write_raw_notification(out: &mut Vec<u8>, method: &str, params: Option<Ra
     write_raw(out, None, method, params);
 }
 
-/// Appends an answer with any result.
+/// Appends a response with any result.
 pub fn write_raw_result(out: &mut Vec<u8>, id: &RequestId, result: RawJsonRef<'_>) {
     begin(out, Some(id));
     let mut encoder = Encoder::lossless(out);
@@ -130,7 +130,7 @@ fn write_method(
     };
     let mut encoder = Encoder::new(out, revision);
     encoder.member("params", params)?;
-    // Parameters that say nothing are left out where the revision lets us.
+    // Empty parameters are left out where the revision allows it.
     let says_nothing = out.ends_with(b",\"params\":{}");
     if says_nothing && !method.params_required().contains(revision) {
         out.truncate(before_params);
@@ -222,7 +222,7 @@ mod tests {
         );
         assert_eq!(
             ping.unwrap_err().to_string(),
-            "can't be said in 2026-07-28: ping exists in 2024-11-05, 2025-03-26, 2025-06-18, \
+            "can't be encoded for 2026-07-28: ping exists in 2024-11-05, 2025-03-26, 2025-06-18, \
              2025-11-25 only"
         );
         let call = write_request::<requests::CallTool>(

@@ -47,7 +47,7 @@ fn full_width(character: char) -> char {
     char::from_u32(u32::from(character) - DISTANCE).unwrap_or(character)
 }
 
-/// Whether it is white space, a control character, the replacement of what could not be decoded,
+/// Returns `true` if it is white space, a control character, the replacement of what could not be decoded,
 /// or has no width (Unicode's Default_Ignorable_Code_Point).
 fn is_dropped(character: char) -> bool {
     character.is_whitespace()

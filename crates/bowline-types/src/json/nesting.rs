@@ -1,6 +1,6 @@
 //! How deep a scanner is inside a JSON text, and inside of what.
 
-use super::syntax::SyntaxErrorKind;
+use super::syntax_error::SyntaxErrorKind;
 
 /// Containers that may be nested in a message, the message itself counted.
 ///

@@ -23,7 +23,7 @@ enum Repr {
 }
 
 impl Number {
-    /// The number that `text`, a JSON number, stands for. `None` beyond a double's range.
+    /// Parses `text`, a JSON number. Returns `None` beyond the range of a double.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Ok(integer) = text.parse::<i64>() {
             // `-0` is a double in disguise: the sign would be lost.
@@ -41,7 +41,7 @@ impl Number {
         Some(Self(Repr::Double(double)))
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     pub fn as_f64(self) -> f64 {
         match self.0 {
             Repr::Signed(integer) => integer as f64,
@@ -50,7 +50,7 @@ impl Number {
         }
     }
 
-    /// The number as an integer, when it is one and fits.
+    /// Returns the number as an integer, if it is one and fits.
     pub fn as_i64(self) -> Option<i64> {
         match self.0 {
             Repr::Signed(integer) => Some(integer),
@@ -64,7 +64,7 @@ impl Number {
         }
     }
 
-    /// `false` for NaN and the infinities, which JSON cannot say.
+    /// Returns `false` for NaN and the infinities, which JSON doesn't have.
     pub fn is_finite(self) -> bool {
         match self.0 {
             Repr::Signed(_) | Repr::Unsigned(_) => true,

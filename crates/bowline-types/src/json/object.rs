@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-use super::finite::Finite;
-use super::known::{skip_space, string_end, value_end};
-use super::read::{DecodeError, Kind, Reader};
-use super::string::RawStr;
-use super::write::Encoder;
+use super::encoder::Encoder;
+use super::finite_serializer::Finite;
+use super::raw_string::RawStr;
+use super::reader::{DecodeError, Kind, Reader};
+use super::unchecked_scan::{skip_space, string_end, value_end};
 use super::{RawJson, RawJsonRef, Scanner};
 
 /// A JSON object, as text.

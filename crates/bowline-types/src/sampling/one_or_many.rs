@@ -71,7 +71,7 @@ impl<T: Encode> Encode for OneOrMany<T> {
         match self {
             Self::One(one) => one.encode(encoder),
             Self::Many(many) => match many.as_slice() {
-                [one] if !encoder.speaks(MANY) => one.encode(encoder),
+                [one] if !encoder.has_revision_in(MANY) => one.encode(encoder),
                 _ => {
                     encoder.require_revision("an array of content", MANY)?;
                     many.encode(encoder)

@@ -231,7 +231,7 @@ impl Decode for CreateTaskResult {
 impl Encode for CreateTaskResult {
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), NotInRevision> {
         encoder.begin_object();
-        if encoder.speaks(Revisions::since(Revision::V2026_07_28)) {
+        if encoder.has_revision_in(Revisions::since(Revision::V2026_07_28)) {
             encoder.member("resultType", TASK)?;
             self.task.encode_members(encoder, true)?;
         } else {

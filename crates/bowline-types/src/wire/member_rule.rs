@@ -25,7 +25,7 @@ impl Encoder<'_> {
         rule: &MemberRule,
         value: &T,
     ) -> Result<(), NotInRevision> {
-        if !self.speaks(rule.revisions) {
+        if !self.has_revision_in(rule.revisions) {
             return self.omit(rule);
         }
         self.quoted_key(rule.key);
@@ -54,7 +54,7 @@ impl Encoder<'_> {
     ) -> Result<(), NotInRevision> {
         match value {
             Some(value) => self.write_required(rule, value),
-            None if self.speaks(rule.revisions) => {
+            None if self.has_revision_in(rule.revisions) => {
                 self.quoted_key(rule.key);
                 self.null();
                 Ok(())
@@ -95,7 +95,7 @@ impl Encoder<'_> {
         what: &'static str,
         known_in: Revisions,
     ) -> Result<(), NotInRevision> {
-        if self.speaks(known_in) {
+        if self.has_revision_in(known_in) {
             return Ok(());
         }
         Err(self.not_in_revision(Reason::NotInRevision { what, known_in }))
@@ -115,7 +115,7 @@ impl Encoder<'_> {
         let required = self
             .revision()
             .is_some_and(|revision| rule.required.contains(revision));
-        let required = required && !(rule.name == "_meta" && self.leaves_meta());
+        let required = required && !(rule.name == "_meta" && self.allows_missing_meta());
         match rule.default {
             _ if !required => Ok(()),
             Some(default) => {

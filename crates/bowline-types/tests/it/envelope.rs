@@ -66,11 +66,11 @@ fn a_null_id_is_no_id() {
     check(r#"{"jsonrpc":"2.0","error":{}}"#, "failure - {}");
     check(
         r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
-        "-32600 MissingId, Answer -",
+        "-32600 MissingId, Response -",
     );
     check(
         r#"{"jsonrpc":"2.0","result":{}}"#,
-        "-32600 MissingId, Answer -",
+        "-32600 MissingId, Response -",
     );
     check(
         r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#,
@@ -78,7 +78,7 @@ fn a_null_id_is_no_id() {
     );
     check(
         r#"{"jsonrpc":"2.0","id":null}"#,
-        "-32600 NothingSaid, Unknown -",
+        "-32600 NoMethodResultOrError, Unknown -",
     );
 }
 
@@ -124,7 +124,7 @@ fn ids_are_exact_or_refused() {
         );
         check(
             format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{}}}}"#),
-            "-32600 InvalidId, Answer -",
+            "-32600 InvalidId, Response -",
         );
     }
     // What is written differently and means the same is the same.
@@ -157,7 +157,7 @@ fn the_version_is_the_string_2_0() {
     check(r#"{"id":1,"method":"m"}"#, "-32600 WrongVersion, Request 1");
     check(
         r#"{"id":"a","result":{}}"#,
-        r#"-32600 WrongVersion, Answer "a""#,
+        r#"-32600 WrongVersion, Response "a""#,
     );
     check(r#"{}"#, "-32600 WrongVersion, Unknown -");
     check(r#"{"jsonrpc":"\u0032.0","method":"m"}"#, "notification m -");
@@ -186,11 +186,11 @@ fn payloads_are_objects() {
         );
         check(
             format!(r#"{{"jsonrpc":"2.0","result":{value},"id":1}}"#),
-            "-32600 ResultNotAnObject, Answer 1",
+            "-32600 ResultNotAnObject, Response 1",
         );
         check(
             format!(r#"{{"jsonrpc":"2.0","error":{value},"id":"e"}}"#),
-            r#"-32600 ErrorNotAnObject, Answer "e""#,
+            r#"-32600 ErrorNotAnObject, Response "e""#,
         );
     }
 }
@@ -211,11 +211,11 @@ fn null_says_nothing_beside_something_and_is_no_answer_alone() {
     );
     check(
         r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
-        "-32600 ResultNotAnObject, Answer 1",
+        "-32600 ResultNotAnObject, Response 1",
     );
     check(
         r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
-        "-32600 ErrorNotAnObject, Answer 1",
+        "-32600 ErrorNotAnObject, Response 1",
     );
     check(
         r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null,"params":{}}"#,
@@ -227,19 +227,19 @@ fn null_says_nothing_beside_something_and_is_no_answer_alone() {
 fn a_message_says_one_thing() {
     check(
         r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
-        "-32600 ResultAndError, Answer 1",
+        "-32600 ResultAndError, Response 1",
     );
     check(
         r#"{"jsonrpc":"2.0","result":{},"error":{}}"#,
-        "-32600 ResultAndError, Answer -",
+        "-32600 ResultAndError, Response -",
     );
     check(
         r#"{"jsonrpc":"2.0","id":"n"}"#,
-        r#"-32600 NothingSaid, Unknown "n""#,
+        r#"-32600 NoMethodResultOrError, Unknown "n""#,
     );
     check(
         r#"{"jsonrpc":"2.0","params":{}}"#,
-        "-32600 NothingSaid, Unknown -",
+        "-32600 NoMethodResultOrError, Unknown -",
     );
     for answer in [
         r#""result":{}"#,
@@ -248,7 +248,7 @@ fn a_message_says_one_thing() {
     ] {
         check(
             format!(r#"{{"jsonrpc":"2.0",{answer},"method":"m","id":1}}"#),
-            "-32600 MethodAndAnswer, Request 1",
+            "-32600 MethodAndResponse, Request 1",
         );
     }
 }
@@ -270,7 +270,7 @@ fn members_stand_once() {
     }
     check(
         r#"{"jsonrpc":"2.0","\u0069d":1,"id":1,"result":{}}"#,
-        r#"-32600 Duplicate("id"), Answer 1"#,
+        r#"-32600 Duplicate("id"), Response 1"#,
     );
 }
 
@@ -285,12 +285,12 @@ fn of_two_ids_that_differ_neither_counts() {
     ] {
         check(
             format!(r#"{{"jsonrpc":"2.0",{ids},"result":{{}}}}"#),
-            r#"-32600 Duplicate("id"), Answer -"#,
+            r#"-32600 Duplicate("id"), Response -"#,
         );
     }
     check(
         r#"{"jsonrpc":"2.0","id":1.5,"id":1,"result":{}}"#,
-        "-32600 InvalidId, Answer -",
+        "-32600 InvalidId, Response -",
     );
 }
 
@@ -393,7 +393,7 @@ fn members_of_parameters_are_held_to_the_same() {
                 Some(path)
             );
             assert_eq!(
-                (error.kind(), error.id()),
+                (error.error_code(), error.id()),
                 (ErrorCode::InvalidParams, Some(&1.into()))
             );
             assert_eq!(&order[error.offset()..=error.offset()], "\"");
@@ -482,7 +482,7 @@ fn an_answer_may_have_an_integer_written_otherwise() {
         );
         check(
             format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#),
-            &format!("-32600 ResultNotAnObject, Answer {value}"),
+            &format!("-32600 ResultNotAnObject, Response {value}"),
         );
         check(
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#),
@@ -508,16 +508,16 @@ fn an_answer_may_have_an_integer_written_otherwise() {
     ] {
         check(
             format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#),
-            "-32600 InvalidId, Answer -",
+            "-32600 InvalidId, Response -",
         );
     }
     check(
         r#"{"jsonrpc":"2.0","id":1.0,"id":1,"result":{}}"#,
-        r#"-32600 Duplicate("id"), Answer 1"#,
+        r#"-32600 Duplicate("id"), Response 1"#,
     );
     check(
         r#"{"jsonrpc":"2.0","id":1.0,"id":2,"result":{}}"#,
-        r#"-32600 Duplicate("id"), Answer -"#,
+        r#"-32600 Duplicate("id"), Response -"#,
     );
 }
 
@@ -526,11 +526,11 @@ fn a_frame_that_is_not_utf8_says_whose_it_is() {
     for (frame, expected) in [
         (
             &b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xff\"}}"[..],
-            "Answer 1",
+            "Response 1",
         ),
         (
             b"{\"jsonrpc\":\"2.0\",\"error\":{\"\xc3\":1},\"id\":\"a\"}",
-            "Answer \"a\"",
+            "Response \"a\"",
         ),
         (
             b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"m\xe2\x28\"}",
@@ -543,19 +543,19 @@ fn a_frame_that_is_not_utf8_says_whose_it_is() {
         // The bytes may be a part of the id, or of the name that says that it is one.
         (
             b"{\"jsonrpc\":\"2.0\",\"id\":\"a\xff\",\"result\":{}}",
-            "Answer -",
+            "Response -",
         ),
         (
             b"{\"jsonrpc\":\"2.0\",\"id\xff\":1,\"result\":{}}",
-            "Answer -",
+            "Response -",
         ),
         (
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"result\":{\"a\":\"\xff\"}}",
-            "Answer -",
+            "Response -",
         ),
         (
             b"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\xff}",
-            "Answer 3",
+            "Response 3",
         ),
         (b"\xff\xfe{}", "Unknown -"),
         (
@@ -567,7 +567,11 @@ fn a_frame_that_is_not_utf8_says_whose_it_is() {
         let error = Envelope::parse(frame).unwrap_err();
         let id = error.id().map_or("-".to_owned(), RequestId::to_string);
         assert_eq!(error.fault(), &Fault::InvalidUtf8, "{shown}");
-        assert_eq!(format!("{:?} {id}", error.about()), expected, "{shown}");
+        assert_eq!(
+            format!("{:?} {id}", error.message_kind()),
+            expected,
+            "{shown}"
+        );
     }
 }
 
@@ -655,7 +659,7 @@ fn a_notification_is_known_by_its_method_and_the_want_of_an_id() {
         ),
         (
             r#"{"jsonrpc":"2.0","method":"m","result":{}}"#,
-            "-32600 MethodAndAnswer, Request -",
+            "-32600 MethodAndResponse, Request -",
         ),
         (
             r#"{"jsonrpc":"2.0","method":5}"#,
@@ -676,16 +680,16 @@ fn a_text_that_breaks_off_says_what_it_was_about() {
         (r#"{"id":1,"method":"#, "Request 1"),
         (r#"{"id":1,"method":"to"#, "Request 1"),
         (r#"{"id":1,"method":"m","params":{"a":"#, "Request 1"),
-        (r#"{"id":"a","result":{"a":[1,"#, r#"Answer "a""#),
-        (r#"{"id":1,"error":"#, "Answer 1"),
-        (r#"{"error":{"code":"#, "Answer -"),
+        (r#"{"id":"a","result":{"a":[1,"#, r#"Response "a""#),
+        (r#"{"id":1,"error":"#, "Response 1"),
+        (r#"{"error":{"code":"#, "Response -"),
         (r#"{"id":1,"params":{"#, "Unknown 1"),
         (r#"{"id":1,"id":"#, "Unknown 1"),
-        (r#"{"result":{},"id":"ab""#, r#"Answer "ab""#),
-        (r#"{"result":{},"id":"ab"#, "Answer -"),
+        (r#"{"result":{},"id":"ab""#, r#"Response "ab""#),
+        (r#"{"result":{},"id":"ab"#, "Response -"),
         // Of 123, for all we know.
-        (r#"{"result":{},"id":12"#, "Answer -"),
-        (r#"{"result":{},"id":12,"#, "Answer 12"),
+        (r#"{"result":{},"id":12"#, "Response -"),
+        (r#"{"result":{},"id":12,"#, "Response 12"),
     ] {
         check(frame, &format!("-32700 Syntax(UnexpectedEnd), {about}"));
     }
@@ -694,7 +698,11 @@ fn a_text_that_breaks_off_says_what_it_was_about() {
 #[test]
 fn faults_have_a_place() {
     for (frame, offset, shown) in [
-        ("{\"id\":1, \n\"id\":1}", 10, "`id` stands twice (byte 10)"),
+        (
+            "{\"id\":1, \n\"id\":1}",
+            10,
+            "duplicate member `id` (byte 10)",
+        ),
         (
             r#"{"ID":1}"#,
             1,

@@ -26,7 +26,7 @@ fn depth_costs_no_stack() {
         check(&object, "-32700 Syntax(UnexpectedEnd), Unknown -");
         check(
             format!(r#"{{"jsonrpc":"2.0","id":1,"result":{object}"#),
-            "-32700 Syntax(UnexpectedEnd), Answer 1",
+            "-32700 Syntax(UnexpectedEnd), Response 1",
         );
     };
     std::thread::Builder::new()
@@ -51,8 +51,8 @@ fn the_id_is_found_behind_what_is_too_deep() {
         format!(r#""method":"m","params":{{"a":{deep}}},"id":7"#),
         "Request 7",
     );
-    too_deep(format!(r#""result":{deep},"id":"a""#), r#"Answer "a""#);
-    too_deep(format!(r#""id":1,"error":{{"data":{deep}}}"#), "Answer 1");
+    too_deep(format!(r#""result":{deep},"id":"a""#), r#"Response "a""#);
+    too_deep(format!(r#""id":1,"error":{{"data":{deep}}}"#), "Response 1");
     too_deep(format!(r#""x":{deep},"id":1"#), "Unknown 1");
     too_deep(format!(r#""id":{deep},"method":"m""#), "Request -");
     too_deep(format!(r#""method":{deep},"id":1"#), "Request 1");
@@ -65,7 +65,7 @@ fn the_id_is_found_behind_what_is_too_deep() {
         r#""result":{{"a":{}}},"id":1"#,
         around(r#""]}\"]}\\""#, 200)
     );
-    too_deep(strings, "Answer 1");
+    too_deep(strings, "Response 1");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn nul_bytes_are_refused_wherever_they_are() {
     }
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\0\"}}",
-        "-32700 Syntax(ControlCharacter(0)), Answer 1",
+        "-32700 Syntax(ControlCharacter(0)), Response 1",
     );
 }
 
@@ -239,7 +239,7 @@ fn lone_surrogates_are_passed_on_or_refused() {
     );
     check(
         r#"{"jsonrpc":"2.0","id":"\udfff","result":{}}"#,
-        "-32600 InvalidId, Answer -",
+        "-32600 InvalidId, Response -",
     );
     check(
         r#"{"jsonrpc":"2.0","id":"\u0000","method":"\u0000\ud83d\ude00"}"#,
@@ -294,7 +294,7 @@ fn a_batch_may_be_long() {
     };
     assert_eq!(batch.len(), 100_000);
     let mut ids = 0..;
-    for part in batch.parts() {
+    for part in batch.messages() {
         let Ok(Envelope::Success(success)) = part else {
             panic!("a result");
         };

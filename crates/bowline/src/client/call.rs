@@ -233,7 +233,7 @@ impl<'c> Call<'c> {
             request = request.timeouts(timeouts);
         }
         if self.wants_progress {
-            request = request.wants_progress();
+            request = request.with_progress();
         }
         let meta = if has_level {
             self.shared.lock().with_log_level(meta)

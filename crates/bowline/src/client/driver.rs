@@ -255,7 +255,7 @@ impl<T: Transport> Driver<T> {
 
     fn shrink_buffers(&mut self, core: &mut Core) {
         self.idleness = Idleness::Shrunk;
-        core.link.shrink();
+        core.link.shrink_to_fit();
         if core.slots.is_empty() {
             core.slots = MonotonicTable::new();
         }
@@ -361,7 +361,7 @@ impl<T> Drop for Driver<T> {
         let mut events = std::mem::take(&mut dispatch.events);
         {
             let mut core = self.shared.lock();
-            if core.link.stop(now) == StopOutcome::Begun {
+            if core.link.stop(now) == StopOutcome::Started {
                 core.stop_reason = "its tokio runtime was shut down";
             }
             core.link.handle_crash(now);

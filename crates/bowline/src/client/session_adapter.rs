@@ -35,7 +35,7 @@ pub(super) struct SessionAdapter {
 }
 
 impl AdaptToSession for SessionAdapter {
-    fn fit(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
+    fn adapt(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
         let agreement = terms.agreement();
         check_revision(&self.method, agreement.revision)?;
         if self.checks_capability {

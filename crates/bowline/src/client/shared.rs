@@ -367,10 +367,10 @@ impl Core {
     /// Stops the link. Queued notifications and responses are still sent.
     pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
         while self.link.state() == State::Ready
-            && let Some(transmit) = self.link.poll_parting()
+            && let Some(transmit) = self.link.poll_final_transmit()
         {
             match transmit.kind {
-                TransmitKind::Notification | TransmitKind::Answer => {
+                TransmitKind::Notification | TransmitKind::Response => {
                     self.final_messages.push(transmit)
                 }
                 // The streams of all calls are closed with the transport.

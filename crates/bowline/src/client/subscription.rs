@@ -82,7 +82,9 @@ impl Client {
             if let Some(agreement) = &core.agreement {
                 check_filter(&filter, agreement, core.declares_tasks)?;
             }
-            let key = core.link.subscribe_within(now, filter, Some(timeouts));
+            let key = core
+                .link
+                .subscribe_with_timeouts(now, filter, Some(timeouts));
             let key = key.map_err(|error| core.refusal(now, error))?;
             // Before the driver can deliver an update of it.
             shared.subscriptions.add(key, Arc::clone(&channel));

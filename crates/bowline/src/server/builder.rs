@@ -356,7 +356,7 @@ impl Server {
         config.revisions(self.revisions);
         config.handler_timeout(self.handler_timeout);
         if let Some(timeout) = self.question_timeout {
-            config.ask_timeouts(Timeouts::new(timeout, timeout));
+            config.request_timeouts(Timeouts::new(timeout, timeout));
         }
         // Layers see requests about the session too.
         config.forward_session_requests(true);

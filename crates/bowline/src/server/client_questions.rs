@@ -336,8 +336,8 @@ impl Context {
         let Some(rounds) = &mut questions.rounds else {
             return QuestionLookup::NotAllowed;
         };
-        let name = rounds.next_question(key);
-        match (rounds.answer(&name), self.task()) {
+        let name = rounds.next_name(key);
+        match (rounds.response(&name), self.task()) {
             (Some(answer), _) => {
                 return QuestionLookup::Found(StatelessAnswer::Answer(Ok(Answer::Input(answer))));
             }
@@ -346,10 +346,10 @@ impl Context {
             }
             (None, None) => {}
         }
-        if rounds.asked() >= self.inner().session.server.max_questions {
+        if rounds.request_count() >= self.inner().session.server.max_questions {
             return QuestionLookup::TooMany;
         }
-        rounds.ask(&name, question);
+        rounds.request_input(&name, question);
         questions.has_asked = true;
         QuestionLookup::Asked(std::mem::take(&mut questions.runners))
     }
@@ -427,7 +427,7 @@ impl Context {
             let now = seal.now();
             let rounds = Rounds::open(params, seal, &self.binding()?, now);
             let rounds = rounds.map_err(|error| error.to_error())?;
-            self.claim_round_state(rounds.brought(), now)?;
+            self.claim_round_state(rounds.state_mark(), now)?;
             rounds
         } else {
             Rounds::new()
@@ -483,7 +483,7 @@ impl Context {
             }
         };
         match rounds.finish(seal, &binding, mark) {
-            Round::Ask(result) => Some(encode_result_with(
+            Round::InputRequired(result) => Some(encode_result_with(
                 self,
                 &*result,
                 &self.inner().session.server.meta,

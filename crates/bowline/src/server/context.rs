@@ -381,7 +381,7 @@ impl Context {
                 let least = stateless.log_level.as_ref();
                 least.is_some_and(|least| level.is_at_least(least))
             }
-            None => self.0.session.lock().session.logs(level),
+            None => self.0.session.lock().session.is_log_level_enabled(level),
         }
     }
 

@@ -298,5 +298,5 @@ fn apply_locked(core: &mut SessionCore, request: &ClientRequest) -> Result<(), E
     );
     let unknown = || method_not_found(request.method());
     let method = request.known_method().ok_or_else(unknown)?;
-    core.session.settle(method, request.params())
+    core.session.apply_session_request(method, request.params())
 }

@@ -217,7 +217,7 @@ impl SessionShared {
         request: CallRequest,
     ) -> Result<Payload, Error> {
         let question = self.with(|core, now| {
-            let call = core.session.ask(now, about, request)?;
+            let call = core.session.send_request(now, about, request)?;
             core.pending_questions
                 .insert(call, PendingQuestion::default());
             Ok(call)

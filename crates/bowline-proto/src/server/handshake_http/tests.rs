@@ -33,16 +33,16 @@ fn words(config: &HandshakeHttpConfig, what: &str, lines: &str) -> String {
             route_handshake_request(config, HandshakeHttpRequest::Post(&message), &headers)
         }
     };
-    let within = |session: InSession| {
+    let within = |session: RequestSession| {
         let id = session.id.map_or("-".into(), |id| id.as_str().to_owned());
         format!("{id} {}", session.revision)
     };
     match outcome {
-        Ok(HandshakeRoute::Open) => "open".into(),
-        Ok(HandshakeRoute::Ask(session)) => format!("ask {}", within(session)),
-        Ok(HandshakeRoute::Tell(session)) => format!("tell {}", within(session)),
-        Ok(HandshakeRoute::Listen(session)) => format!("listen {}", within(session)),
-        Ok(HandshakeRoute::End(id)) => format!("end {}", id.as_str()),
+        Ok(HandshakeRoute::OpenSession) => "open".into(),
+        Ok(HandshakeRoute::Respond(session)) => format!("ask {}", within(session)),
+        Ok(HandshakeRoute::Accept(session)) => format!("tell {}", within(session)),
+        Ok(HandshakeRoute::OpenStream(session)) => format!("listen {}", within(session)),
+        Ok(HandshakeRoute::EndSession(id)) => format!("end {}", id.as_str()),
         Ok(HandshakeRoute::Ignore) => "ignore".into(),
         Err(refusal) => {
             let id = refusal.id.map(|id| format!(" id {id}"));
@@ -70,7 +70,7 @@ fn initialize_opens_a_session() {
     ] {
         assert_eq!(words(&all(), INITIALIZE, lines), expected, "{lines}");
     }
-    // What the server doesn't speak is for the handshake to settle.
+    // The handshake decides what to do with a revision that the server does not support.
     let old = HandshakeHttpConfig::new(Revisions::only(Revision::V2025_03_26));
     assert_eq!(words(&old, INITIALIZE, "2025-11-25|-"), "open");
     assert_eq!(words(&old, INITIALIZE, "2026-07-28|-"), "400 -32600 id 7");
@@ -91,7 +91,7 @@ fn messages_belong_to_a_session() {
     for (body, expected) in [
         (REQUEST, "400 -32600 id 7"),
         (NOTIFICATION, "400 -32600"),
-        // The id of an answer is the server's own.
+        // The id of a response is the server's own.
         (RESULT, "400 -32600"),
         (ERROR, "400 -32600"),
         ("GET", "400 -32600"),

@@ -37,11 +37,11 @@ fn binding(principal: &str, params: &str) -> Binding {
 fn asked(key: &str) -> String {
     let bound = binding("alice", PARAMS);
     let mut rounds = Rounds::open(PARAMS, &Checked, &bound, 100).unwrap();
-    assert!(rounds.answer(key).is_none());
+    assert!(rounds.response(key).is_none());
     assert!(rounds.once("charge"));
-    rounds.ask(key, ListRootsParams::new());
+    rounds.request_input(key, ListRootsParams::new());
     match rounds.finish(&Checked, &bound, StateMark::new("n1", 200)) {
-        Round::Ask(result) => result.request_state.unwrap(),
+        Round::InputRequired(result) => result.request_state.unwrap(),
         Round::Done => panic!("it asked"),
     }
 }
@@ -59,19 +59,20 @@ fn answers_of_all_rounds_are_there_in_the_last() {
     let params = answered(&first, r#"{"one":{"roots":[]},"never asked":{}}"#);
     let bound = binding("alice", &params);
     let mut rounds = Rounds::open(&params, &Checked, &bound, 199).unwrap();
-    assert_eq!(rounds.brought(), Some(&StateMark::new("n1", 200)));
-    assert!(rounds.answer("one").is_some());
-    assert!(rounds.answer("never asked").is_none());
+    assert_eq!(rounds.state_mark(), Some(&StateMark::new("n1", 200)));
+    assert!(rounds.response("one").is_some());
+    assert!(rounds.response("never asked").is_none());
     assert!(!rounds.once("charge"), "it was done in the first round");
-    rounds.ask("two", ListRootsParams::new());
-    let Round::Ask(result) = rounds.finish(&Checked, &bound, StateMark::new("n2", 300)) else {
+    rounds.request_input("two", ListRootsParams::new());
+    let Round::InputRequired(result) = rounds.finish(&Checked, &bound, StateMark::new("n2", 300))
+    else {
         panic!("it asked");
     };
     let params = answered(&result.request_state.unwrap(), r#"{"two":{"roots":[]}}"#);
     let rounds = Rounds::open(&params, &Checked, &bound, 250).unwrap();
-    assert!(rounds.answer("one").is_some() && rounds.answer("two").is_some());
+    assert!(rounds.response("one").is_some() && rounds.response("two").is_some());
     let mark = StateMark::new("n2", 300);
-    assert_eq!(rounds.brought(), Some(&mark));
+    assert_eq!(rounds.state_mark(), Some(&mark));
     let third = StateMark::new("n3", 400);
     assert_eq!(rounds.finish(&Checked, &bound, third), Round::Done);
 }
@@ -80,11 +81,12 @@ fn answers_of_all_rounds_are_there_in_the_last() {
 fn a_key_that_is_used_again_is_another_question() {
     let bound = binding("alice", PARAMS);
     let mut rounds = Rounds::new();
-    let (first, other) = (rounds.next_question("age"), rounds.next_question("name"));
+    let (first, other) = (rounds.next_name("age"), rounds.next_name("name"));
     assert_eq!((&*first, &*other), ("age", "name"));
-    rounds.ask(&first, ListRootsParams::new());
-    assert_eq!(rounds.asked(), 1);
-    let Round::Ask(result) = rounds.finish(&Checked, &bound, StateMark::new("n1", 200)) else {
+    rounds.request_input(&first, ListRootsParams::new());
+    assert_eq!(rounds.request_count(), 1);
+    let Round::InputRequired(result) = rounds.finish(&Checked, &bound, StateMark::new("n1", 200))
+    else {
         panic!("it asked");
     };
     let params = answered(
@@ -92,13 +94,13 @@ fn a_key_that_is_used_again_is_another_question() {
         r#"{"age":{"roots":[]},"age#2":{"roots":[]}}"#,
     );
     let mut rounds = Rounds::open(&params, &Checked, &bound, 150).unwrap();
-    assert_eq!(rounds.next_question("age"), "age", "each run begins anew");
-    assert!(rounds.answer("age").is_some());
-    let second = rounds.next_question("age");
+    assert_eq!(rounds.next_name("age"), "age", "each run begins anew");
+    assert!(rounds.response("age").is_some());
+    let second = rounds.next_name("age");
     assert_eq!(second, "age#2");
-    assert!(rounds.answer(&second).is_none(), "it was not asked yet");
-    rounds.ask(&second, ListRootsParams::new());
-    assert_eq!(rounds.asked(), 2);
+    assert!(rounds.response(&second).is_none(), "it was not asked yet");
+    rounds.request_input(&second, ListRootsParams::new());
+    assert_eq!(rounds.request_count(), 2);
 }
 
 #[test]
@@ -107,7 +109,7 @@ fn no_two_questions_have_the_same_name() {
     let keys = [
         "a", "a#2", "a#", "#", "#2", "", "a#2#2", "a#1", "a-2", "a#x",
     ];
-    let names = (0..3).flat_map(|_| keys.map(|key| rounds.next_question(key)));
+    let names = (0..3).flat_map(|_| keys.map(|key| rounds.next_name(key)));
     let names: BTreeSet<_> = names.collect();
     assert_eq!(names.len(), 3 * keys.len(), "{names:?}");
 }
@@ -149,9 +151,10 @@ fn an_answer_that_is_none_to_its_question_is_refused_by_its_key() {
     let bound = binding("alice", PARAMS);
     let form = FormSchema::new([("a", PrimitiveSchema::string())]);
     let mut rounds = Rounds::new();
-    rounds.ask("who", ElicitFormParams::new("Who?", form));
-    rounds.ask("where", ListRootsParams::new());
-    let Round::Ask(result) = rounds.finish(&Checked, &bound, StateMark::new("n", 200)) else {
+    rounds.request_input("who", ElicitFormParams::new("Who?", form));
+    rounds.request_input("where", ListRootsParams::new());
+    let Round::InputRequired(result) = rounds.finish(&Checked, &bound, StateMark::new("n", 200))
+    else {
         panic!("it asked");
     };
     let state = result.request_state.unwrap();
@@ -172,8 +175,8 @@ fn an_answer_that_is_none_to_its_question_is_refused_by_its_key() {
         let opened = Rounds::open(&params, &Checked, &bound, 100);
         match (opened, wrong) {
             (Ok(rounds), None) => {
-                assert_eq!(rounds.answer("who").is_some(), answers.contains("who"));
-                assert!(rounds.answer("where").is_none());
+                assert_eq!(rounds.response("who").is_some(), answers.contains("who"));
+                assert!(rounds.response("where").is_none());
             }
             (Err(error), Some(key)) => {
                 let error = error.to_error();
@@ -190,8 +193,8 @@ fn answers_without_a_state_are_none() {
     let params = r#"{"name":"x","inputResponses":{"one":{"roots":[]}}}"#;
     let bound = binding("alice", params);
     let rounds = Rounds::open(params, &Checked, &bound, 1).unwrap();
-    assert!(rounds.answer("one").is_none());
-    assert!(rounds.brought().is_none());
+    assert!(rounds.response("one").is_none());
+    assert!(rounds.state_mark().is_none());
 }
 
 #[test]

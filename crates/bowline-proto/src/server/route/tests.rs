@@ -55,7 +55,7 @@ fn words(routed: &Routed<'_>) -> String {
 #[test]
 fn methods_that_the_protocol_lacks_are_handed_on_where_that_is_wanted() {
     let config = RouterConfig {
-        hands_on_unknown: true,
+        forward_unknown_methods: true,
         ..RouterConfig::new(Revisions::ALL)
     };
     for (method, refused, wanted) in [
@@ -424,7 +424,7 @@ fn a_server_without_the_handshake_refuses_it_itself() {
         assert_eq!(data.requested, "2025-11-25");
         let batch = format!("[{PLAIN}]");
         assert_eq!(without_handshake(headers.as_ref(), &batch), "400 -32600");
-        // There is nothing to refuse about what wants no answer.
+        // There is nothing to refuse about what wants no response.
         for frame in [
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,

@@ -96,16 +96,16 @@ impl Session {
     }
 
     /// Sets the number of bytes that the driver has taken and not yet written. They count as
-    /// [responses](Self::takes_answers) do, and the session of a client that takes none of them
+    /// [responses](Self::has_room_for_response) do, and the session of a client that takes none of them
     /// while its requests wait for that is closed in the end. Reading goes on: a client may write
     /// before it reads.
-    pub fn set_unwritten(&mut self, now: Instant, bytes: usize) {
-        self.endpoint.set_unwritten(now, bytes);
+    pub fn set_unwritten_bytes(&mut self, now: Instant, bytes: usize) {
+        self.endpoint.set_unwritten_bytes(now, bytes);
     }
 
     /// Ends all open requests before their handlers are done: each is answered with an error, so
     /// that the client doesn't wait for it, and is cancelled.
-    pub fn refuse_open(&mut self, now: Instant) {
+    pub fn refuse_open_requests(&mut self, now: Instant) {
         for request in self.endpoint.refuse_open_requests(now) {
             self.endpoint
                 .push_event(SessionEvent::RequestCancelled(request));
@@ -122,7 +122,7 @@ impl Session {
     /// # Errors
     ///
     /// Fails if it can't be sent now. The client has seen nothing of it.
-    pub fn ask(
+    pub fn send_request(
         &mut self,
         now: Instant,
         about: Option<RequestKey>,
@@ -150,7 +150,7 @@ impl Session {
         }
         let context = CallContext {
             meta: &[],
-            timeouts: self.config.ask_timeouts,
+            timeouts: self.config.request_timeouts,
             stream,
         };
         self.endpoint.call(now, &request, context)
@@ -190,7 +190,7 @@ impl Session {
             None => Ok(None),
             Some(request) => match self.endpoint.requests.get(request) {
                 Some(request) => Ok(request.to.stream),
-                // Spec, basic/utilities/progress: none after the answer.
+                // Spec, basic/utilities/progress: none after the response.
                 None => Err(CallError::RequestClosed),
             },
         }

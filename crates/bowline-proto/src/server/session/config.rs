@@ -27,9 +27,9 @@ pub struct SessionConfig {
     pub(super) handler_timeout: Option<Duration>,
     pub(super) forward_session_requests: bool,
     pub(super) forward_unknown_methods: bool,
-    pub(super) ask_timeouts: Timeouts,
-    pub(super) max_watched: usize,
-    pub(super) max_watched_bytes: usize,
+    pub(super) request_timeouts: Timeouts,
+    pub(super) max_resource_subscriptions: usize,
+    pub(super) max_resource_subscription_bytes: usize,
     pub(super) seed: u64,
     pub(super) limits: Limits,
 }
@@ -50,9 +50,9 @@ impl SessionConfig {
             handler_timeout: None,
             forward_session_requests: false,
             forward_unknown_methods: false,
-            ask_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
-            max_watched: 1000,
-            max_watched_bytes: 1024 * 1024,
+            request_timeouts: Timeouts::new(Duration::from_secs(300), Duration::from_secs(600)),
+            max_resource_subscriptions: 1000,
+            max_resource_subscription_bytes: 1024 * 1024,
             seed: 0,
             limits: Limits::server(),
         }
@@ -114,7 +114,7 @@ impl SessionConfig {
 
     /// Sets whether requests about the session itself, such as `logging/setLevel`, are forwarded as
     /// events, for example for access control. Then the driver applies them with
-    /// [`Session::settle`](super::Session::settle) and answers them like others. Default: the
+    /// [`Session::apply_session_request`](super::Session::apply_session_request) and answers them like others. Default: the
     /// session applies and answers them.
     pub fn forward_session_requests(&mut self, forward: bool) -> &mut Self {
         self.forward_session_requests = forward;
@@ -133,17 +133,17 @@ impl SessionConfig {
 
     /// Sets the timeouts of requests to the client. Default 5 min, 10 min in total: users answer
     /// them.
-    pub fn ask_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
-        self.ask_timeouts = timeouts;
+    pub fn request_timeouts(&mut self, timeouts: Timeouts) -> &mut Self {
+        self.request_timeouts = timeouts;
         self
     }
 
     /// Sets how many resources the client may subscribe to, and the bytes of their URIs. Default
     /// 1000 and 1 MiB, which is also their cost. In the stateless era the count is that of each
     /// subscription, and the bytes are those of all together.
-    pub fn max_watched(&mut self, count: usize, bytes: usize) -> &mut Self {
-        self.max_watched = count;
-        self.max_watched_bytes = bytes;
+    pub fn max_resource_subscriptions(&mut self, count: usize, bytes: usize) -> &mut Self {
+        self.max_resource_subscriptions = count;
+        self.max_resource_subscription_bytes = bytes;
         self
     }
 
@@ -163,8 +163,8 @@ impl SessionConfig {
     pub fn listen_limits(&self) -> ListenLimits {
         ListenLimits {
             count: self.limits.max_subscriptions,
-            uris: self.max_watched,
-            uri_bytes: self.max_watched_bytes,
+            uris: self.max_resource_subscriptions,
+            uri_bytes: self.max_resource_subscription_bytes,
         }
     }
 

@@ -1,8 +1,8 @@
 //! Messages of the client.
 
 use bowline_types::envelope::{
-    About, Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
-    JsonRpcResultResponse,
+    Envelope, EnvelopeError, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResultResponse, MessageKind,
 };
 use bowline_types::progress::CancelledParams;
 use bowline_types::{ErrorCode, ErrorObject, Method, RawJsonRef, RequestId, Revision, Wire};
@@ -99,7 +99,7 @@ impl Session {
     fn handle_too_large(&mut self, now: Instant, too_large: &TooLarge) {
         self.endpoint.refuse_too_large(too_large, true);
         let size = too_large.size;
-        if let (Some(id), About::Answer) = (&too_large.id, too_large.about) {
+        if let (Some(id), MessageKind::Response) = (&too_large.id, too_large.message_kind) {
             self.fail_call(now, id, Outcome::TooLarge { size });
         }
         self.spend_misbehavior_budget(now);
@@ -132,13 +132,13 @@ impl Session {
                 return self.handle_violation(now, "a batch in a revision without batches");
             }
         };
-        for part in batch.parts() {
+        for part in batch.messages() {
             if self.phase == SessionPhase::Closed {
                 return;
             }
             match part {
                 Ok(Envelope::Request(request)) => {
-                    self.endpoint.expect_answer(to, Some(&request.id));
+                    self.endpoint.expect_response(to, Some(&request.id));
                     if is_busy {
                         self.endpoint.refuse_busy(&request.id, to);
                     } else {
@@ -180,7 +180,7 @@ impl Session {
             (_, SessionPhase::Closed) => {}
             (Some(Method::Ping), _) if self.endpoint.requests.find(&request.id).is_none() => {
                 self.endpoint.restore_misbehavior_budget();
-                self.endpoint.answer_empty(&request.id, to);
+                self.endpoint.respond_empty(&request.id, to);
             }
             (Some(Method::Initialize), SessionPhase::AwaitingInitialize) if to.batch.is_none() => {
                 self.handle_initialize(&request.id, to, request.params);
@@ -249,7 +249,7 @@ impl Session {
             // Spec, basic/utilities/cancellation: unknown ones are ignored.
             None => self
                 .endpoint
-                .count_dropped_notification("a cancellation of nothing"),
+                .count_dropped_notification("a cancellation of no open request"),
         }
     }
 
@@ -264,7 +264,7 @@ impl Session {
             }
             (_, _) => self
                 .endpoint
-                .count_dropped_notification("progress of nothing"),
+                .count_dropped_notification("progress of no open call"),
         }
     }
 
@@ -275,7 +275,7 @@ impl Session {
         success: &JsonRpcResultResponse<'_>,
     ) {
         if let Some(call) = self.match_response(now, &success.id)
-            && let Some(waiting) = self.endpoint.calls.answer(call)
+            && let Some(waiting) = self.endpoint.calls.complete(call)
         {
             self.endpoint.restore_misbehavior_budget();
             let outcome = Outcome::Result(Payload::part(frame, success.result));
@@ -290,7 +290,7 @@ impl Session {
             return self.spend_misbehavior_budget(now);
         };
         if let Some(call) = self.match_response(now, id)
-            && let Some(waiting) = self.endpoint.calls.answer(call)
+            && let Some(waiting) = self.endpoint.calls.complete(call)
         {
             let outcome = match ErrorObject::from_json(failure.error.as_str()) {
                 Ok(error) => Outcome::Error(error),
@@ -323,14 +323,14 @@ impl Session {
         self.endpoint
             .count_malformed(error.fault().name(), frame, size);
         let words = error.to_string();
-        match (error.about(), error.id()) {
+        match (error.message_kind(), error.id()) {
             // A response is never answered: the two sides could go on for ever.
-            (About::Answer, Some(id)) => self.fail_call(now, id, Outcome::Invalid(words)),
+            (MessageKind::Response, Some(id)) => self.fail_call(now, id, Outcome::Invalid(words)),
             // Nor is a notification (LC-7).
-            (About::Answer, None) | (About::Notification, _) => {}
-            (About::Request | About::Unknown, id) => {
-                self.endpoint.expect_answer(to, id);
-                self.refuse(id, to, error.kind(), &words);
+            (MessageKind::Response, None) | (MessageKind::Notification, _) => {}
+            (MessageKind::Request | MessageKind::Unknown, id) => {
+                self.endpoint.expect_response(to, id);
+                self.refuse(id, to, error.error_code(), &words);
             }
         }
         self.spend_misbehavior_budget(now);
@@ -364,7 +364,7 @@ impl Session {
 
     fn spend_misbehavior_budget(&mut self, now: Instant) {
         if !self.endpoint.spend_misbehavior_budget() {
-            self.close_with(now, CloseReason::Peer(PeerFault::Nonsense));
+            self.close_with(now, CloseReason::Peer(PeerFault::TooManyViolations));
         }
     }
 }

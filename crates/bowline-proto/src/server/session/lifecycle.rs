@@ -69,7 +69,7 @@ impl Session {
     pub fn shut_down(&mut self) {
         match self.phase {
             SessionPhase::AwaitingInitialize | SessionPhase::Initialized | SessionPhase::Ready => {
-                self.change_phase(SessionPhase::ShuttingDown, "asked to");
+                self.change_phase(SessionPhase::ShuttingDown, "shutdown requested");
                 self.handshake = None;
             }
             SessionPhase::ShuttingDown | SessionPhase::Closed => {}
@@ -97,8 +97,8 @@ impl Session {
             self.endpoint
                 .push_event(SessionEvent::RequestCancelled(request));
         }
-        self.watched.clear();
-        self.watched_bytes = 0;
+        self.subscribed.clear();
+        self.subscribed_bytes = 0;
         self.endpoint.push_event(SessionEvent::Closed(reason));
     }
 
@@ -134,7 +134,7 @@ impl Session {
             let message = "the capabilities can't be encoded for this revision";
             return self.refuse(Some(id), to, ErrorCode::InternalError, message);
         };
-        self.endpoint.answer_with_result(id, to, result);
+        self.endpoint.respond_with_result(id, to, result);
         self.revision = Some(revision);
         self.change_phase(SessionPhase::Initialized, revision.as_str());
         self.endpoint

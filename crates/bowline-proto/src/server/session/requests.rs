@@ -113,10 +113,12 @@ impl Session {
             return self.forward_request(now, to, frame, request, method);
         }
         let params = request.params.map_or("{}", RawJsonRef::as_str);
-        match self.settle(method, params) {
-            Ok(()) => self.endpoint.answer_empty(id, to),
+        match self.apply_session_request(method, params) {
+            Ok(()) => self.endpoint.respond_empty(id, to),
             Err(error) => {
-                let kind = error.kind(revision).map_or("not served", ErrorCode::name);
+                let kind = error
+                    .error_code(revision)
+                    .map_or("not served", ErrorCode::name);
                 self.endpoint.refuse_with(Some(id), to, kind, &error);
             }
         }
@@ -130,13 +132,17 @@ impl Session {
     ///
     /// Returns the error for the client if it is another request, exceeds a limit, or can't be
     /// decoded.
-    pub fn settle(&mut self, method: Method, params: &str) -> Result<(), ErrorObject> {
+    pub fn apply_session_request(
+        &mut self,
+        method: Method,
+        params: &str,
+    ) -> Result<(), ErrorObject> {
         match method {
             Method::SetLevel if self.config.capabilities.logging.is_some() => {
                 self.set_level(params)
             }
             Method::Subscribe | Method::Unsubscribe if self.has_resource_subscriptions() => {
-                self.set_watched(params, method == Method::Subscribe)
+                self.set_subscribed(params, method == Method::Subscribe)
             }
             _ => Err(self.error(ErrorCode::MethodNotFound, "not offered by this server")),
         }
@@ -233,28 +239,28 @@ impl Session {
         }
     }
 
-    fn set_watched(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
+    fn set_subscribed(&mut self, params: &str, begin: bool) -> Result<(), ErrorObject> {
         let params = SubscribeParams::from_json(params).map_err(|error| {
             let words = error.under_key("params").to_string();
             self.error(ErrorCode::InvalidParams, words)
         })?;
         let uri = params.uri;
         if !begin {
-            if self.watched.remove(&uri) {
-                self.watched_bytes -= uri.len();
+            if self.subscribed.remove(&uri) {
+                self.subscribed_bytes -= uri.len();
             }
             return Ok(());
         }
-        if !self.watched.contains(&uri) {
-            let has_room = self.watched.len() < self.config.max_watched
-                && self.watched_bytes + uri.len() <= self.config.max_watched_bytes;
+        if !self.subscribed.contains(&uri) {
+            let has_room = self.subscribed.len() < self.config.max_resource_subscriptions
+                && self.subscribed_bytes + uri.len() <= self.config.max_resource_subscription_bytes;
             if !has_room {
-                let words = "too many resources are watched";
+                let words = "too many resources are subscribed";
                 let error = self.error(ErrorCode::InternalError, words);
                 return Err(error.data(member("reason", "busy")));
             }
-            self.watched_bytes += uri.len();
-            self.watched.insert(uri);
+            self.subscribed_bytes += uri.len();
+            self.subscribed.insert(uri);
         }
         Ok(())
     }

@@ -122,7 +122,7 @@ fn max_tombstones() {
         receive(&mut connection, ZERO, &answer);
     }
     let stats = connection.stats();
-    assert_eq!((stats.late_answers, stats.stale_answers), (3, 1));
+    assert_eq!((stats.late_responses, stats.stale_responses), (3, 1));
 }
 
 #[test]
@@ -134,10 +134,10 @@ fn tombstone_lifetime() {
     let given_up = call(&mut connection, ZERO).unwrap();
     connection.cancel(ZERO, given_up, "");
     receive(&mut connection, just_before(20), answer);
-    assert_eq!(connection.stats().late_answers, 1);
+    assert_eq!(connection.stats().late_responses, 1);
     receive(&mut connection, at(20), answer);
-    assert_eq!(connection.stats().late_answers, 1);
-    assert_eq!(connection.stats().stale_answers, 1);
+    assert_eq!(connection.stats().late_responses, 1);
+    assert_eq!(connection.stats().stale_responses, 1);
 }
 
 #[test]

@@ -86,18 +86,18 @@ fn handler_timeout() {
 }
 
 #[test]
-fn ask_timeouts() {
+fn request_timeouts() {
     for (wants_progress, limit) in [(false, 5), (true, 8)] {
         let mut timeouts = Timeouts::new(5 * SECOND, 8 * SECOND);
         timeouts.progress_counts = true;
         let mut session = server(|config| {
-            config.ask_timeouts(timeouts);
+            config.request_timeouts(timeouts);
         });
         let mut question = CallRequest::new("roots/list", "");
         if wants_progress {
-            question = question.wants_progress();
+            question = question.with_progress();
         }
-        session.ask(ZERO, None, question).unwrap();
+        session.send_request(ZERO, None, question).unwrap();
         if wants_progress {
             let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
             ask(&mut session, at(4), progress);
@@ -115,7 +115,7 @@ fn ask_timeouts() {
 }
 
 #[test]
-fn max_watched() {
+fn max_resource_subscriptions() {
     let watch = |session: &mut Session, uri: &str| {
         let params = format!(r#"{{"uri":"{uri}"}}"#);
         let message = format!(
@@ -125,12 +125,12 @@ fn max_watched() {
         answers(session)[0].contains("result")
     };
     let mut by_count = server(|config| {
-        config.max_watched(2, 1000);
+        config.max_resource_subscriptions(2, 1000);
     });
     let taken = ["a", "b", "a", "c"].map(|uri| watch(&mut by_count, uri));
     assert_eq!(taken, [true, true, true, false]);
     let mut by_bytes = server(|config| {
-        config.max_watched(1000, 10);
+        config.max_resource_subscriptions(1000, 10);
     });
     let taken = ["12345", "123456", "abcde", "x"].map(|uri| watch(&mut by_bytes, uri));
     assert_eq!(taken, [true, false, true, false]);

@@ -163,7 +163,7 @@ pub(crate) fn tombstoned() -> Rig {
 
 pub(crate) fn late(rig: &mut Rig) -> Option<String> {
     rig.answer("{}");
-    assert_eq!(rig.link.stats().late_answers, 1);
+    assert_eq!(rig.link.stats().late_responses, 1);
     None
 }
 

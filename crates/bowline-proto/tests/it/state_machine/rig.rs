@@ -107,7 +107,7 @@ impl Rig {
             }
             State::Closing => {
                 self.become_ready();
-                assert_eq!(self.link.stop(self.now), StopOutcome::Begun);
+                assert_eq!(self.link.stop(self.now), StopOutcome::Started);
             }
             State::Closed => {
                 self = self.to(State::Closing);
@@ -125,7 +125,7 @@ impl Rig {
         self.fall_back();
         self.initialized();
         self.settle();
-        let call = LinkCall::new(CallRequest::new("tools/call", &b""[..]).wants_progress());
+        let call = LinkCall::new(CallRequest::new("tools/call", &b""[..]).with_progress());
         self.pending = Some(self.link.call(self.now, call).expect("it is ready"));
         self.settle();
     }

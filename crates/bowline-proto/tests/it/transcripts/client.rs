@@ -258,7 +258,7 @@ impl Client {
         let mut request =
             CallRequest::new(method.to_owned(), Bytes::copy_from_slice(body.as_bytes()));
         if wants_progress {
-            request = request.wants_progress();
+            request = request.with_progress();
         }
         if let Some(timeouts) = timeouts {
             request = request.timeouts(timeouts);

@@ -95,18 +95,18 @@ impl Http {
             }
         };
         let words = match &found {
-            HandshakeRoute::Open => "a session is opened".to_owned(),
-            HandshakeRoute::Ask(session) => format!("asked in {}", session.revision),
-            HandshakeRoute::Tell(session) => format!("told in {}, 202", session.revision),
-            HandshakeRoute::Listen(session) => format!("listens in {}", session.revision),
-            HandshakeRoute::End(_) => "the session is ended".to_owned(),
-            HandshakeRoute::Ignore => "ignored, 202".to_owned(),
+            HandshakeRoute::OpenSession => "open a session".to_owned(),
+            HandshakeRoute::Respond(session) => format!("respond, {}", session.revision),
+            HandshakeRoute::Accept(session) => format!("accept with 202, {}", session.revision),
+            HandshakeRoute::OpenStream(session) => format!("open a stream, {}", session.revision),
+            HandshakeRoute::EndSession(_) => "end the session".to_owned(),
+            HandshakeRoute::Ignore => "ignore, 202".to_owned(),
             other => panic!("{other:?}"),
         };
         script.event(&format!("on {}: {words}", stream.get()));
         Some(matches!(
             found,
-            HandshakeRoute::Open | HandshakeRoute::Ask(_) | HandshakeRoute::Tell(_)
+            HandshakeRoute::OpenSession | HandshakeRoute::Respond(_) | HandshakeRoute::Accept(_)
         ))
     }
 }

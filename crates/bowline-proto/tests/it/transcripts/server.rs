@@ -70,10 +70,10 @@ fn configure(config: &mut SessionConfig, http: &mut Http, name: &str, value: &st
         "requires-sampling" => {
             http.required = ClientCapabilities::new().sampling(SamplingCapability::new());
         }
-        "max-watched" => drop(config.max_watched(number(), 1000)),
-        "max-watched-bytes" => drop(config.max_watched(1000, number())),
+        "max-resource-subscriptions" => drop(config.max_resource_subscriptions(number(), 1000)),
+        "max-subscribed-bytes" => drop(config.max_resource_subscriptions(1000, number())),
         "handler-timeout" => drop(config.handler_timeout(Some(seconds(value)))),
-        "ask-timeout" => drop(config.ask_timeouts(settings::timeouts(value))),
+        "request-timeout" => drop(config.request_timeouts(settings::timeouts(value))),
         "only-logs" => drop(config.handshake_timeout(Duration::from_secs(30), true)),
         "no-capabilities" => drop(config.capabilities(ServerCapabilities::new())),
         other => settings::limit(config.limits(), Oversize::Skip, other, value),
@@ -164,9 +164,9 @@ impl Server {
             "shut-down" => self.session.shut_down(),
             "unwritten" => {
                 let bytes = rest.parse().expect("a number of bytes");
-                self.session.set_unwritten(now, bytes);
+                self.session.set_unwritten_bytes(now, bytes);
             }
-            "refuse-open" => self.session.refuse_open(now),
+            "refuse-open" => self.session.refuse_open_requests(now),
             "close" => self.session.close(now),
             "wait" => {}
             _ => return false,
@@ -222,7 +222,10 @@ impl Server {
     fn shows(&self, script: &mut Script, name: &str) -> bool {
         let words = match name {
             "wants-read" => format!("wants to read: {}", self.session.wants_read()),
-            "takes-answers" => format!("takes answers: {}", self.session.takes_answers()),
+            "room-for-response" => format!(
+                "room for a response: {}",
+                self.session.has_room_for_response()
+            ),
             "sample" => {
                 let sample = self.session.malformed_sample().unwrap_or("none");
                 format!("sample: {sample}")
@@ -242,9 +245,9 @@ impl Server {
         }
         let mut request = CallRequest::new(method.to_owned(), body.to_owned());
         if wants_progress {
-            request = request.wants_progress();
+            request = request.with_progress();
         }
-        match self.session.ask(script.now(), about, request) {
+        match self.session.send_request(script.now(), about, request) {
             Ok(call) => self.calls.push(call),
             Err(error) => script.refusal(Some(error)),
         }
@@ -257,12 +260,12 @@ impl Server {
 
     fn show(&self) -> String {
         let text = format!(
-            "{}, {} open of {}, logs info {}, watches file:///a {}; {}",
+            "{}, {} open of {}, log level info enabled: {}, subscribed to file:///a: {}; {}",
             self.session.phase().as_str(),
             self.session.open_requests(),
             self.session.open_handlers(),
-            self.session.logs(&LoggingLevel::Info),
-            self.session.watches("file:///a"),
+            self.session.is_log_level_enabled(&LoggingLevel::Info),
+            self.session.is_subscribed("file:///a"),
             counted(&format!("{:?}", self.session.stats()))
         );
         text.trim_end_matches("; ").to_owned()

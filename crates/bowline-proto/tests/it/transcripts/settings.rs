@@ -25,7 +25,7 @@ pub(crate) fn limit(limits: &mut Limits, oversize: Oversize, name: &str, value: 
         "max-peer-id-bytes" => limits.max_peer_id_bytes(number()),
         "max-batch" => limits.max_batch(number()),
         "max-undelivered" => limits.max_undelivered(number()),
-        "nonsense" => limits.misbehavior_budget(value.parse().expect("a number")),
+        "misbehavior-budget" => limits.misbehavior_budget(value.parse().expect("a number")),
         "stall-timeout" => limits.stall_timeout(seconds(value)),
         "max-frame" => limits.frames(frames(oversize, value)),
         other => panic!("unknown setting {other}"),

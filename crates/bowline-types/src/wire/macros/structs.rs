@@ -305,7 +305,7 @@ macro_rules! wire_struct {
     (@rule $encoder:ident $kind:ident $wire:literal $revisions:tt $must:tt
         [$new_wire:literal $since:ident] $essential:tt $default:tt
     ) => {
-        if $encoder.speaks(revisions!(since($since))) {
+        if $encoder.has_revision_in(revisions!(since($since))) {
             const { &wire_struct!(@rule_for $new_wire $kind $revisions $must $essential $default) }
         } else {
             const { &wire_struct!(@rule_for $wire $kind $revisions $must $essential $default) }

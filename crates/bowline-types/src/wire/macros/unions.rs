@@ -60,7 +60,7 @@ macro_rules! wire_union {
                     $(Self::$variant(_) => ($wire, revisions!($($revisions)?)),)+
                     Self::Other(_) => ("", $crate::revision::Revisions::ALL),
                 };
-                if !encoder.speaks(known_in) {
+                if !encoder.has_revision_in(known_in) {
                     $(
                         if let Some(replacement) = $fallback(self) {
                             return $crate::wire::Encode::encode(&replacement, encoder);

@@ -93,7 +93,7 @@ fn check(file: &File, coverage: Coverage, instance: &Value) -> Result<(), String
         Coverage::ErrorObject(kind) => {
             let error =
                 ErrorObject::from_json(&instance.to_string()).map_err(|error| error.to_string())?;
-            if error.kind(file.revision) == Some(kind) {
+            if error.error_code(file.revision) == Some(kind) {
                 Ok(())
             } else {
                 Err(format!("its code doesn't mean {kind}"))
@@ -153,7 +153,7 @@ fn check_envelope(instance: &Value) -> Result<(), String> {
     let parsed = Envelope::parse(text.as_bytes());
     let agrees = match (instance, parsed) {
         (Value::Array(parts), Ok(Envelope::Batch(batch))) => {
-            batch.len() == parts.len() && batch.parts().all(|part| part.is_ok())
+            batch.len() == parts.len() && batch.messages().all(|part| part.is_ok())
         }
         (Value::Array(parts), Err(_)) => parts.is_empty(),
         (_, Ok(Envelope::Request(request))) => {

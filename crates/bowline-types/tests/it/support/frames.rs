@@ -326,7 +326,7 @@ impl Tape {
         format!("{key}{space}:{space}{value}")
     }
 
-    /// About as deep as is allowed, in a message or not.
+    /// MessageKind as deep as is allowed, in a message or not.
     fn deep(&mut self) -> String {
         let depth = self.pick(&[1, 60, 63, 64, 65, 100, 1000]);
         let (more, inner) = (self.below(3), self.json(1));

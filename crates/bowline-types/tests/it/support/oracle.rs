@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use bowline_types::envelope::{About, Envelope, EnvelopeError, Fault};
+use bowline_types::envelope::{Envelope, EnvelopeError, Fault, MessageKind};
 use bowline_types::json::MAX_DEPTH;
 use bowline_types::result::RequestParams;
 use bowline_types::wire::{Member, Shape};
@@ -59,7 +59,7 @@ fn check_rest(frame: &[u8], error: &EnvelopeError) {
         .id()
         .filter(|id| !id.contains(['\u{fffd}', '\u{7f}']));
     assert_eq!(error.id().map(RequestId::to_string), id);
-    assert_eq!(error.about(), members.about());
+    assert_eq!(error.message_kind(), members.message_kind());
 }
 
 fn check_batch(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
@@ -80,7 +80,7 @@ fn check_batch(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
         panic!("{parsed:?} of a batch");
     };
     assert_eq!(batch.len(), parts.len());
-    let mut parsed = batch.parts();
+    let mut parsed = batch.messages();
     for part in parts {
         let parsed = parsed.next().expect("as many parts as the batch says");
         if part.get().starts_with('[') {
@@ -126,7 +126,7 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
             };
             assert!(is_true, "{error:?} is none of {faults:?}");
             assert_eq!(error.id().map(RequestId::to_string), members.id());
-            assert_eq!(error.about(), members.about());
+            assert_eq!(error.message_kind(), members.message_kind());
         }
     }
 }
@@ -339,12 +339,12 @@ impl<'a> Members<'a> {
             (method && has("id") && is_null, Fault::InvalidId),
             (result && is_null, Fault::MissingId),
             (!method && result && error, Fault::ResultAndError),
-            (method && (result || error), Fault::MethodAndAnswer),
+            (method && (result || error), Fault::MethodAndResponse),
             (is_silent && has("result"), Fault::ResultNotAnObject),
             (is_silent && has("error"), Fault::ErrorNotAnObject),
             (
                 is_silent && !has("result") && !has("error"),
-                Fault::NothingSaid,
+                Fault::NoMethodResultOrError,
             ),
         ]
         .into_iter()
@@ -380,21 +380,21 @@ impl<'a> Members<'a> {
     }
 
     fn is_answer(&self) -> bool {
-        self.about() == About::Answer
+        self.message_kind() == MessageKind::Response
     }
 
-    fn about(&self) -> About {
+    fn message_kind(&self) -> MessageKind {
         let has = |name| self.all(name).next().is_some();
         let is_method = self.all("method").last().and_then(string).is_some();
         let has_id = self.keys().any(|key| fold(key) == "id");
         if is_method && !has_id && !has("result") && !has("error") {
-            About::Notification
+            MessageKind::Notification
         } else if has("method") {
-            About::Request
+            MessageKind::Request
         } else if has("result") || has("error") {
-            About::Answer
+            MessageKind::Response
         } else {
-            About::Unknown
+            MessageKind::Unknown
         }
     }
 

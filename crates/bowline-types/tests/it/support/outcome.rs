@@ -28,16 +28,16 @@ pub(crate) fn outcome(parsed: &Result<Envelope<'_>, EnvelopeError>) -> String {
             format!("failure {} {}", id(failure.id.as_ref()), failure.error)
         }
         Ok(Envelope::Batch(batch)) => {
-            let parts: Vec<_> = batch.parts().map(|part| outcome(&part)).collect();
+            let parts: Vec<_> = batch.messages().map(|part| outcome(&part)).collect();
             assert_eq!(parts.len(), batch.len());
             format!("batch [{}]", parts.join("; "))
         }
         Err(error) => {
             let code = error
-                .kind()
+                .error_code()
                 .code(Revision::LATEST)
                 .expect("what is wrong with a frame has a code in every revision");
-            let (fault, about) = (error.fault(), error.about());
+            let (fault, about) = (error.fault(), error.message_kind());
             format!("{code} {fault:?}, {about:?} {}", id(error.id()))
         }
     }

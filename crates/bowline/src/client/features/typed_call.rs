@@ -184,7 +184,7 @@ impl<T: Wire> Future for TypedAnswer<T> {
         let result = match state {
             State::Cached(result) => {
                 *size = result.len();
-                return Poll::Ready(decode_result(RawJsonRef::trusted(result), method));
+                return Poll::Ready(decode_result(RawJsonRef::new_unchecked(result), method));
             }
             State::Pending(answer, keep) => {
                 let result = ready!(Pin::new(&mut *answer).poll(cx));

@@ -87,7 +87,7 @@ impl SessionShared {
         make: impl FnOnce(JobId) -> Job,
     ) -> (JobId, Option<Job>) {
         let mut core = self.lock();
-        let has_room = core.session.takes_answers();
+        let has_room = core.session.has_room_for_response();
         let quota = &mut core.blocking_quota;
         quota.last_id.0 += 1;
         let id = quota.last_id;
@@ -100,7 +100,8 @@ impl SessionShared {
     pub(in super::super) fn park_if_no_room(&self, job: Job) -> Option<Job> {
         let mut core = self.lock();
         let is_wanted = core.blocking_quota.running.get(&job.id()) == Some(&RunningJob::Wanted);
-        let must_wait = !(core.blocking_quota.is_client_gone || core.session.takes_answers());
+        let must_wait =
+            !(core.blocking_quota.is_client_gone || core.session.has_room_for_response());
         if !(must_wait && is_wanted) || job.is_cancelled() {
             return Some(job);
         }
@@ -113,7 +114,7 @@ impl SessionShared {
     /// start in its place.
     pub(in super::super) fn finish_job(&self, id: JobId) -> Option<Job> {
         let mut core = self.lock();
-        let has_room = core.session.takes_answers();
+        let has_room = core.session.has_room_for_response();
         core.blocking_quota.end_part(id, RunningJob::Returned);
         core.blocking_quota.start_next(has_room)
     }
@@ -122,7 +123,7 @@ impl SessionShared {
     /// starts. Returns the job that may start in its place.
     pub(in super::super) fn release_job(&self, id: JobId) -> Option<Job> {
         let mut core = self.lock();
-        let has_room = core.session.takes_answers();
+        let has_room = core.session.has_room_for_response();
         let withdrawn = core.blocking_quota.waiting.remove(&id);
         core.blocking_quota.end_part(id, RunningJob::Unwanted);
         let next = core.blocking_quota.start_next(has_room);

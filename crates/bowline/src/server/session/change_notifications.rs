@@ -64,7 +64,7 @@ impl PendingChanges {
 impl SessionCore {
     /// Returns `true` if the client has subscribed to a change.
     pub(super) fn wants_change(&self, change: Change<'_>) -> bool {
-        self.notifies_without_listen(change) || self.listens.wants(change)
+        self.notifies_without_listen(change) || self.listens.includes(change)
     }
 
     /// Queues a change that the client has subscribed to.
@@ -82,8 +82,8 @@ impl SessionCore {
     /// stateless era.
     fn notifies_without_listen(&self, change: Change<'_>) -> bool {
         match change {
-            Change::Resource(uri) => self.session.watches(uri),
-            _ => self.session.declares(change),
+            Change::Resource(uri) => self.session.is_subscribed(uri),
+            _ => self.session.has_declared(change),
         }
     }
 
@@ -120,7 +120,7 @@ impl SessionCore {
             };
             is_unsent |= self.session.notify(None, method, body).is_err();
         }
-        for (request, body) in self.listens.told(change) {
+        for (request, body) in self.listens.notifications_for(change) {
             is_unsent |= self.session.notify(Some(request), method, body).is_err();
         }
         if is_unsent {

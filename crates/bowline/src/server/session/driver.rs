@@ -208,14 +208,14 @@ impl Driver {
         if has_taken {
             core.send_unsent_completions();
         }
-        core.session.set_unwritten(now, io.unwritten());
+        core.session.set_unwritten_bytes(now, io.unwritten());
         has_taken
     }
 
     /// Resumes handlers when there is room for their responses, a few at a time, since the first
     /// may take all of it. Returns `true` if there were some.
     fn resume_waiting_handlers(&mut self, core: &mut SessionCore) -> bool {
-        self.has_room = core.session.takes_answers();
+        self.has_room = core.session.has_room_for_response();
         let mut has_opened = false;
         for _ in 0..MAX_RESUMED_AT_ONCE {
             if !self.has_room {

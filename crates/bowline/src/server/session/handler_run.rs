@@ -112,7 +112,7 @@ impl HandlerRun {
     fn must_wait_for_room(&self, cx: &TaskContext<'_>) -> bool {
         let inner = self.request.context.inner();
         let mut core = inner.session.lock();
-        if core.session.takes_answers() || core.session.request_id(inner.key).is_none() {
+        if core.session.has_room_for_response() || core.session.request_id(inner.key).is_none() {
             return false;
         }
         core.waiting_for_room.insert(inner.key, cx.waker().clone());
@@ -194,7 +194,7 @@ impl OpenRequest {
                     core.session.respond_error(at, inner.key, &error)
                 }
             };
-            (responded, core.session.takes_answers())
+            (responded, core.session.has_room_for_response())
         });
         let is_told = is_result && responded.is_ok();
         if let Err(error) = responded {

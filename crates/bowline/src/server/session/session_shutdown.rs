@@ -144,7 +144,7 @@ impl Driver {
     /// session ends.
     fn refuse_open_requests(&mut self, core: &mut SessionCore, now: Instant) {
         self.enter_phase(ShutdownPhase::RequestsRefused, now + FLUSH_TIME, 0);
-        core.session.refuse_open(now);
+        core.session.refuse_open_requests(now);
         self.queue_transmits(core, now);
     }
 

@@ -83,7 +83,7 @@ impl Driver {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
         core.driver = None;
-        self.has_room = core.session.takes_answers();
+        self.has_room = core.session.has_room_for_response();
     }
 
     /// Writes what handlers have answered. Returns `true` if there was something to do in this

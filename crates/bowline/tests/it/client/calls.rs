@@ -78,7 +78,7 @@ async fn cancelling_twice_is_cancelling_once() -> Test {
         // A late response belongs to no call.
         server.reply(&request, r#"{"content":[]}"#).await?;
         all_is_read(&client, &mut server).await?;
-        assert_eq!((client.stats().late_answers, client.pending()), (1, 0));
+        assert_eq!((client.stats().late_responses, client.pending()), (1, 0));
         assert!(!handle.cancel("long after"));
     }
     Ok(())
@@ -97,7 +97,7 @@ async fn a_dropped_call_is_cancelled_and_leaves_nothing_behind() -> Test {
     server.expect_notification(CANCELLED).await?;
     server.reply(&request, r#"{"content":[]}"#).await?;
     all_is_read(&client, &mut server).await?;
-    assert_eq!(client.stats().late_answers, 1);
+    assert_eq!(client.stats().late_responses, 1);
 
     // One that has its answer but was not asked for it.
     let answer = client.call("tools/list", ()).send();
@@ -159,7 +159,7 @@ async fn a_call_without_an_answer_times_out_and_is_cancelled_once() -> Test {
     }
     all_is_read(&client, &mut server).await?;
     assert_eq!(
-        (client.stats().late_answers, client.state()),
+        (client.stats().late_responses, client.state()),
         (3, ConnectionState::Ready)
     );
     Ok(())

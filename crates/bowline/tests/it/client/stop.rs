@@ -29,7 +29,7 @@ async fn stopping_a_hundred_times_at_once_is_stopping_once() -> Test {
     }
     let mut first = 0;
     while let Some(stop) = stops.join_next().await {
-        first += usize::from(stop? == StopOutcome::Begun);
+        first += usize::from(stop? == StopOutcome::Started);
         assert_eq!(client.state(), ConnectionState::Closed);
     }
     assert_eq!(first, 1);
@@ -103,7 +103,7 @@ async fn a_client_whose_last_flush_is_pending_stops_when_it_is_done() -> Test {
         client.ready().await?;
         client.notify("notifications/x", ()).expect("it is queued");
         let began = Instant::now();
-        assert_eq!(client.stop().await, StopOutcome::Begun);
+        assert_eq!(client.stop().await, StopOutcome::Started);
         assert_eq!(began.elapsed(), FLUSH, "{revision}");
         server.expect_notification("notifications/x").await?;
         server.expect_end().await?;
@@ -140,7 +140,7 @@ async fn stops_from(client: &Client, state: ConnectionState) {
     assert!(began.elapsed() <= SOON, "{state}: {:?}", began.elapsed());
     assert_eq!(client.state(), ConnectionState::Closed, "{state}");
     assert_eq!(
-        stop == StopOutcome::Begun,
+        stop == StopOutcome::Started,
         state != ConnectionState::Closed,
         "{state}"
     );

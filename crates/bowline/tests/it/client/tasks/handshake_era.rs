@@ -361,7 +361,7 @@ async fn progress_goes_on_until_the_task_has_ended() -> Test {
     // No caller waits any more: progress is only counted.
     server.report_progress(&request, 7).await?;
     all_is_read(&client, &mut server).await?;
-    assert_eq!(client.stats().pointless_notifications, 1);
+    assert_eq!(client.stats().unmatched_notifications, 1);
     Ok(())
 }
 
@@ -372,7 +372,7 @@ async fn progress_of_a_dropped_task_is_not_delivered() -> Test {
     for is_started in [true, false] {
         let call = client.tools().call("slow", ()).as_task(None);
         let call = call.on_progress(|_| panic!("it was given up"));
-        let before = client.stats().pointless_notifications;
+        let before = client.stats().unmatched_notifications;
         let request = if is_started {
             let (started, request) = tokio::join!(call.start_task(), begin(&mut server));
             started?;
@@ -387,7 +387,7 @@ async fn progress_of_a_dropped_task_is_not_delivered() -> Test {
         };
         server.report_progress(&request, 1).await?;
         all_is_read(&client, &mut server).await?;
-        assert_eq!(client.stats().pointless_notifications, before + 1);
+        assert_eq!(client.stats().unmatched_notifications, before + 1);
     }
     Ok(())
 }

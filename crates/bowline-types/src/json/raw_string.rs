@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::member_name::Reading;
-use super::syntax::{SyntaxError, SyntaxErrorKind};
+use super::syntax_error::{SyntaxError, SyntaxErrorKind};
 
 /// The text between the quotes of a JSON string, escapes and all.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +29,12 @@ impl<'a> RawStr<'a> {
         self.escaped
     }
 
-    /// The text between the quotes.
+    /// Returns the text between the quotes.
     pub(crate) fn as_written(self) -> &'a str {
         self.span
     }
 
-    /// The string that is meant. Borrowed when there is no escape in it.
+    /// Returns the unescaped string. It is borrowed if there is no escape in it.
     pub(crate) fn unescape(self) -> Result<Cow<'a, str>, SyntaxError> {
         if !self.escaped {
             return Ok(Cow::Borrowed(self.span));
@@ -57,7 +57,7 @@ impl<'a> RawStr<'a> {
         }
     }
 
-    /// Whether the string that is meant is `wanted`, without allocating.
+    /// Returns `true` if the unescaped string is `wanted`, without allocating.
     #[inline]
     pub(crate) fn is(self, wanted: &str) -> bool {
         if !self.escaped {
@@ -106,7 +106,7 @@ impl<'a> RawStr<'a> {
         self.characters().eq(wanted.chars().map(Some))
     }
 
-    /// The characters that are meant; `None` for half of a surrogate pair.
+    /// Returns the unescaped characters; `None` for half of a surrogate pair.
     fn characters(self) -> impl Iterator<Item = Option<char>> {
         let mut rest = self.span;
         std::iter::from_fn(move || {
@@ -223,7 +223,7 @@ fn specials(word: [u8; 8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::Scanner;
+    use super::super::scanner::Scanner;
     use super::*;
 
     #[test]

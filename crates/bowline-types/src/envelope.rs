@@ -1,9 +1,9 @@
-//! The JSON-RPC envelope: what a frame is, found in one pass without copying.
+//! The JSON-RPC envelope: the kind of a message and its parts, found in one pass without copying.
 //!
 //! [`Envelope::parse`] goes over a frame once. It checks that the frame is JSON, notes
 //! where `params`, `result` and `error` are, and lets the members that are present decide
 //! what the message is. Payloads are neither copied nor built; they stay spans of the
-//! frame until somebody decodes them.
+//! frame until they are decoded.
 //!
 //! ```
 //! use bowline_types::envelope::{Envelope, Fault};
@@ -12,7 +12,7 @@
 //! let Envelope::Success(response) = Envelope::parse(frame)? else { panic!() };
 //! assert_eq!(response.result.as_str(), r#"{"tools":[]}"#);
 //!
-//! // A frame that is refused still tells whose it is.
+//! // The error for a frame has the id, if it could be read.
 //! let error = Envelope::parse(br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#).unwrap_err();
 //! assert_eq!(error.fault(), &Fault::ResultAndError);
 //! assert_eq!(error.id().unwrap().as_i64(), Some(1));
@@ -20,8 +20,8 @@
 //! ```
 
 mod batch;
-mod fault;
-mod params;
+mod error;
+mod param_names;
 mod parse;
 mod write;
 
@@ -30,40 +30,39 @@ use std::borrow::Cow;
 use crate::id::RequestId;
 use crate::json::RawJsonRef;
 
-pub use batch::{Batch, Parts};
-pub use fault::{About, EnvelopeError, Fault};
+pub use batch::{Batch, BatchMessages};
+pub use error::{EnvelopeError, Fault, MessageKind};
 pub use write::{
     write_error, write_notification, write_raw_notification, write_raw_request, write_raw_result,
     write_request, write_result,
 };
 
-/// A frame, by what it is.
+/// A parsed frame, by the kind of its message.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "JSON-RPC 2.0 has these and no others"
 )]
 pub enum Envelope<'a> {
-    /// Wants an answer.
+    /// A request, which expects a response.
     Request(JsonRpcRequest<'a>),
-    /// Wants none.
+    /// A notification, which gets no response.
     Notification(JsonRpcNotification<'a>),
-    /// An answer with a result.
+    /// A response with a result.
     Success(JsonRpcResultResponse<'a>),
-    /// An answer with an error.
+    /// A response with an error.
     Failure(JsonRpcErrorResponse<'a>),
     /// Several messages. Only 2025-03-26 has batches.
     Batch(Batch<'a>),
 }
 
 impl<'a> Envelope<'a> {
-    /// Finds out what `frame` is.
+    /// Parses a frame.
     ///
-    /// What can be read in two ways is refused, so that whatever reads a message before us reads
-    /// the same: a member that stands twice, and one whose name some parsers take for that of a
-    /// member, in the envelope, in the parameters and in their `_meta`. In `arguments` and other
-    /// members that the user fills no name stands twice. The parameters are otherwise not looked
-    /// at.
+    /// An ambiguous message is refused, so that a gateway in front reads the same message: one with
+    /// a duplicate member, or with a name that some parsers take for that of another member, in the
+    /// envelope, in the parameters or in their `_meta`. In `arguments` and other members that the
+    /// user fills, only duplicate members are refused. The parameters are otherwise not decoded.
     ///
     /// ```
     /// use bowline_types::envelope::Envelope;
@@ -78,23 +77,23 @@ impl<'a> Envelope<'a> {
     /// assert!(call(r#"{"name":"add","arguments":{"path":"a","path":"b"}}"#).is_err());
     /// ```
     ///
-    /// The frame may be of any size and nested as deep as it likes: the pass uses no
+    /// The frame may be of any size and depth: the pass uses no
     /// recursion and allocates for a string id, an escaped method name or an error only.
     ///
     /// # Errors
     ///
-    /// Anything that is not exactly one message, or one batch. The error names the first
+    /// Fails for a frame that is not exactly one message or one batch. The error names the first
     /// [`Fault`] and carries the `id` when it could be read.
     pub fn parse(frame: &'a [u8]) -> Result<Self, EnvelopeError> {
         parse::parse(frame)
     }
 }
 
-/// A message that wants an answer.
+/// A request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcRequest<'a> {
-    /// The id that the answer repeats.
+    /// The id, which the response repeats.
     pub id: RequestId,
     /// The method.
     pub method: Cow<'a, str>,
@@ -104,7 +103,7 @@ pub struct JsonRpcRequest<'a> {
     pub meta: Option<RawJsonRef<'a>>,
 }
 
-/// A message that wants no answer.
+/// A notification.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcNotification<'a> {
@@ -114,7 +113,7 @@ pub struct JsonRpcNotification<'a> {
     pub params: Option<RawJsonRef<'a>>,
 }
 
-/// An answer with a result.
+/// A response with a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcResultResponse<'a> {
@@ -124,12 +123,12 @@ pub struct JsonRpcResultResponse<'a> {
     pub result: RawJsonRef<'a>,
 }
 
-/// An answer with an error.
+/// A response with an error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JsonRpcErrorResponse<'a> {
     /// The id of the request. `None` when the peer could not read it; every revision's
-    /// peers leave it out or say `null`, whatever its schema has.
+    /// peers leave it out or send `null`, whatever the schema defines.
     pub id: Option<RequestId>,
     /// The error, an object; decode it as an [`ErrorObject`](crate::ErrorObject).
     pub error: RawJsonRef<'a>,

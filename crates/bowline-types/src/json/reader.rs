@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::scan::Scanner;
-use super::string::RawStr;
-use super::syntax::{SyntaxError, SyntaxErrorKind};
+use super::raw_string::RawStr;
+use super::scanner::Scanner;
+use super::syntax_error::{SyntaxError, SyntaxErrorKind};
 use super::{Number, RawJsonRef};
 
 /// A place in a JSON text from which typed values are read.
@@ -358,7 +358,7 @@ pub enum Problem {
     },
     /// A required member is absent.
     Missing(&'static str),
-    /// A member stands twice.
+    /// A duplicate member.
     Duplicate,
     /// A member whose name is not the one of this member, though some parsers take it for that.
     AmbiguousName(&'static str),
@@ -379,7 +379,7 @@ impl fmt::Display for Problem {
             Self::Syntax(kind) => kind.fmt(f),
             Self::WrongKind { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Missing(name) => write!(f, "required member `{name}` is missing"),
-            Self::Duplicate => f.write_str("the member stands twice"),
+            Self::Duplicate => f.write_str("duplicate member"),
             Self::AmbiguousName(name) => {
                 write!(f, "ambiguous member name: some parsers read it as `{name}`")
             }

@@ -1,6 +1,6 @@
 //! JSON values that are kept as text.
 //!
-//! A protocol library hands most values on without looking into them: arguments,
+//! A protocol library forwards most values without decoding them: arguments,
 //! schemas, structured results, `_meta`. [`RawJson`] and [`JsonObject`] hold such a value
 //! as the text that came over the wire, checked once and never rebuilt, so numbers
 //! keep their digits and schemas their keywords. Convert them when you need to:
@@ -21,18 +21,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod finite;
-mod interop;
-mod known;
+mod encoder;
+mod finite_serializer;
 mod member_name;
 mod nesting;
 mod number;
 mod object;
-mod read;
-mod scan;
-mod string;
-mod syntax;
-mod write;
+mod raw_string;
+mod reader;
+mod scanner;
+mod serde_impls;
+mod syntax_error;
+mod unchecked_scan;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,18 +40,18 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use finite::Finite;
+use finite_serializer::Finite;
 
+pub use encoder::{Encoder, NotInRevision, Reason};
 pub use nesting::MAX_DEPTH;
 pub use number::Number;
 pub use object::{JsonObject, Key, Members};
-pub use read::{DecodeError, Kind, Problem, Reader};
-pub use syntax::{SyntaxError, SyntaxErrorKind};
-pub use write::{Encoder, NotInRevision, Reason};
+pub use reader::{DecodeError, Kind, Problem, Reader};
+pub use syntax_error::{SyntaxError, SyntaxErrorKind};
 
-pub(crate) use read::{index_path, key_path, shortened};
-pub(crate) use scan::Scanner;
-pub(crate) use string::RawStr;
+pub(crate) use raw_string::RawStr;
+pub(crate) use reader::{index_path, key_path, shortened};
+pub(crate) use scanner::Scanner;
 
 /// A JSON value of any kind, as text.
 ///
@@ -65,16 +65,16 @@ impl RawJson {
         Ok(RawJsonRef::parse(text)?.to_owned())
     }
 
-    /// The JSON form of a value of your own.
+    /// Serializes a value with `serde`.
     ///
     /// # Errors
     ///
-    /// When JSON can't say it: a number that is not finite, a key that is no text.
+    /// Fails if the value has no form in JSON: a number that is not finite, a key that is not a string.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         Ok(Self(serde_json::to_string(&Finite(value))?.into()))
     }
 
-    /// What an encoder has written.
+    /// Creates a value from the output of an encoder.
     pub(crate) fn written(text: Vec<u8>) -> Self {
         Self(
             String::from_utf8(text)
@@ -88,27 +88,27 @@ impl RawJson {
         Self("null".into())
     }
 
-    /// The text, without copying it.
+    /// Returns the text, without copying it.
     pub fn into_string(self) -> String {
         self.0.into_string()
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The value without owning it.
+    /// Returns a borrowed view of the value.
     pub fn as_ref(&self) -> RawJsonRef<'_> {
         RawJsonRef(&self.0)
     }
 
-    /// What kind of value it is.
+    /// Returns the JSON type of the value.
     pub fn kind(&self) -> Kind {
         self.as_ref().kind()
     }
 
-    /// The value as a type of your own.
+    /// Deserializes the value with `serde`.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         self.as_ref().to()
     }
@@ -180,11 +180,11 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        interop::transcode(deserializer)
+        serde_impls::transcode(deserializer)
     }
 }
 
-/// A JSON value inside a text that somebody else owns, such as a frame.
+/// A borrowed JSON value: a part of a text such as a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RawJsonRef<'a>(&'a str);
 
@@ -200,23 +200,23 @@ impl<'a> RawJsonRef<'a> {
         Ok(Self(value))
     }
 
-    /// A span that a scanner has gone over.
+    /// Creates a value from a span that a scanner has checked.
     pub(crate) const fn validated(span: &'a str) -> Self {
         Self(span)
     }
 
-    /// A text that has been checked before, by [`parse`](Self::parse) for instance. When it is
-    /// no JSON, what is read from it makes no sense; nothing worse happens.
-    pub const fn trusted(text: &'a str) -> Self {
+    /// Creates a value from a text that was checked before, by [`parse`](Self::parse) for instance.
+    /// If the text is not JSON, reading it returns errors or wrong values; it is never unsound.
+    pub const fn new_unchecked(text: &'a str) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the text.
     pub const fn as_str(self) -> &'a str {
         self.0
     }
 
-    /// What kind of value it is.
+    /// Returns the JSON type of the value.
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'{') => Kind::Object,
@@ -228,11 +228,11 @@ impl<'a> RawJsonRef<'a> {
         }
     }
 
-    /// The string, when it is one. Borrowed when it has no escapes.
+    /// Returns the string, if the value is one. It is borrowed if it has no escapes.
     ///
     /// # Errors
     ///
-    /// When it is none, or has half of a surrogate pair in it.
+    /// Fails if the value is not a string, or contains a lone surrogate.
     pub fn to_text(self) -> Result<Cow<'a, str>, DecodeError> {
         let inside = self.0.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         match inside.filter(|inside| !inside.contains('\\')) {
@@ -241,7 +241,7 @@ impl<'a> RawJsonRef<'a> {
         }
     }
 
-    /// The members, when it is an object. They are found without checking them again.
+    /// Returns the members, if the value is an object. They are not checked again.
     ///
     /// ```
     /// use bowline_types::RawJsonRef;
@@ -256,17 +256,17 @@ impl<'a> RawJsonRef<'a> {
         (self.kind() == Kind::Object).then(|| Members::new(self.0))
     }
 
-    /// A reader over the value, which is not checked again.
+    /// Returns a reader of the value, which is not checked again.
     pub fn reader(self) -> Reader<'a> {
         Reader::known(self.0)
     }
 
-    /// The value as a type of your own.
+    /// Deserializes the value with `serde`.
     pub fn to<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.0)
     }
 
-    /// A copy that stands on its own.
+    /// Returns an owned copy.
     pub fn to_owned(self) -> RawJson {
         RawJson(self.0.into())
     }

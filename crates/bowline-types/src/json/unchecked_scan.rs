@@ -1,13 +1,13 @@
 //! Finding the parts of a text that is known to be JSON.
 //!
-//! A text is gone over several times on its way: by the envelope pass, and then by each that
-//! looks for a part of it. After the first time nothing in it has to be checked again, only
-//! the ends of its values found: strings are respected and brackets counted. Of a text that
-//! is no JSON after all, what is found makes no sense, and nothing worse happens.
+//! A text is scanned several times: by the envelope pass, and then by each reader of a part of it.
+//! After the first pass it needs no further checks: only the ends of its values are searched, by
+//! skipping strings and counting brackets. In a text that is not JSON the result is a wrong place,
+//! never a panic or an endless loop.
 
 use memchr::memchr2;
 
-use super::string::quote_of_first;
+use super::raw_string::quote_of_first;
 
 /// The end of a string: the place behind its quote, and whether there are escapes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub(super) struct StringEnd {
     pub(super) is_escaped: bool,
 }
 
-/// Where the value ends that begins at `at`, however deep it is. `None` when the text ends
-/// before it does.
+/// Returns the end of the value that begins at `at`, at any depth. Returns `None` if the text ends
+/// first.
 #[inline]
 pub(super) fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
@@ -33,7 +33,7 @@ pub(super) fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the string ends whose first byte behind the quote is at `at`.
+/// Returns the end of the string whose first byte after the quote is at `at`.
 #[inline]
 pub(super) fn string_end(bytes: &[u8], at: usize) -> Option<StringEnd> {
     let rest = bytes.get(at..)?;
@@ -81,7 +81,7 @@ fn container_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The next place that is no white space.
+/// Returns the next position that is not white space.
 #[inline]
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {

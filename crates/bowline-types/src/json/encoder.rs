@@ -2,8 +2,8 @@
 //!
 //! [`Encoder`] appends to a byte buffer. It knows the revision, so that a type can
 //! leave out what that revision doesn't have, or report with [`NotInRevision`] that it
-//! can't be said at all. Nothing that it writes contains a line break, whatever a
-//! raw value that is passed on may contain: one message is one line.
+//! can't be encoded at all. The output never contains a line break, not even from a raw value:
+//! one message is one line.
 
 use std::fmt;
 use std::io::Write as _;
@@ -11,61 +11,61 @@ use std::io::Write as _;
 use memchr::memchr2;
 use serde::Serialize;
 
-use super::finite::Finite;
-use super::read::{index_path, key_path};
-use super::string::plain_prefix;
+use super::finite_serializer::Finite;
+use super::raw_string::plain_prefix;
+use super::reader::{index_path, key_path};
 use super::{Key, Number, RawJsonRef};
 use crate::revision::{Revision, Revisions};
 use crate::wire::Encode;
 
-/// Appends JSON text to a buffer, in the words of one revision.
+/// Appends JSON text to a buffer, encoded for one revision.
 #[derive(Debug)]
 pub struct Encoder<'b> {
     out: &'b mut Vec<u8>,
     revision: Option<Revision>,
-    leaves_meta: bool,
+    allows_missing_meta: bool,
 }
 
 impl<'b> Encoder<'b> {
-    /// An encoder that speaks `revision`.
+    /// Creates an encoder for `revision`.
     pub fn new(out: &'b mut Vec<u8>, revision: Revision) -> Self {
         Self {
             out,
             revision: Some(revision),
-            leaves_meta: false,
+            allows_missing_meta: false,
         }
     }
 
-    /// Doesn't demand what the parameters of a request must have in `_meta` since 2026-07-28:
-    /// for parameters to which whoever sends them adds it.
+    /// Allows parameters without the members of `_meta` that requests must have since 2026-07-28:
+    /// the sender adds them later.
     #[must_use]
-    pub fn leaving_meta(mut self) -> Self {
-        self.leaves_meta = true;
+    pub fn allow_missing_meta(mut self) -> Self {
+        self.allows_missing_meta = true;
         self
     }
 
-    /// Whether what `_meta` must have is added later.
-    pub(crate) fn leaves_meta(&self) -> bool {
-        self.leaves_meta
+    /// Returns `true` if the required members of `_meta` are added later.
+    pub(crate) fn allows_missing_meta(&self) -> bool {
+        self.allows_missing_meta
     }
 
-    /// An encoder that leaves nothing out: every member that is set, in its newest
-    /// spelling. For showing and storing values; no peer speaks this.
+    /// Creates an encoder that leaves nothing out: it writes every member that is set, in the form
+    /// of the newest revision. For display and storage, not for a peer.
     pub fn lossless(out: &'b mut Vec<u8>) -> Self {
         Self {
             out,
             revision: None,
-            leaves_meta: false,
+            allows_missing_meta: false,
         }
     }
 
-    /// The revision that is spoken. `None` when nothing is left out.
+    /// Returns the revision to encode for. `None` for a [lossless](Self::lossless) encoder.
     pub fn revision(&self) -> Option<Revision> {
         self.revision
     }
 
-    /// Whether the revision that is spoken is one of `revisions`.
-    pub fn speaks(&self, revisions: Revisions) -> bool {
+    /// Returns `true` if the revision to encode for is one of `revisions`.
+    pub fn has_revision_in(&self, revisions: Revisions) -> bool {
         self.revision
             .is_none_or(|revision| revisions.contains(revision))
     }
@@ -152,7 +152,7 @@ impl<'b> Encoder<'b> {
 
     /// Writes an integer.
     pub fn integer(&mut self, integer: i64) {
-        // Every answer has an id, and formatting costs four times as much.
+        // Every response has an id, and formatting costs four times as much.
         let mut digits = [0; 20];
         let mut start = digits.len();
         let mut left = integer.unsigned_abs();
@@ -198,12 +198,12 @@ impl<'b> Encoder<'b> {
         self.join_lines(start);
     }
 
-    /// Writes a value of your own, and answers what was written.
+    /// Serializes a value with `serde`, and returns what was written.
     ///
     /// # Errors
     ///
-    /// When JSON can't say it: a number that is not finite, a key that is no text. Then nothing
-    /// is written.
+    /// Fails if the value has no form in JSON: a number that is not finite, a key that is not a
+    /// string. Then nothing is written.
     pub fn serialized<T: Serialize + ?Sized>(
         &mut self,
         value: &T,
@@ -228,7 +228,7 @@ impl<'b> Encoder<'b> {
         }
     }
 
-    /// An error in the words of this encoder's revision.
+    /// Creates an error that names this encoder's revision.
     pub fn not_in_revision(&self, reason: Reason) -> NotInRevision {
         NotInRevision(Box::new(Inner {
             path: String::new(),
@@ -237,7 +237,7 @@ impl<'b> Encoder<'b> {
         }))
     }
 
-    /// Bytes that have been written.
+    /// Returns the number of bytes that have been written.
     pub(crate) fn len(&self) -> usize {
         self.out.len()
     }
@@ -304,29 +304,29 @@ struct Inner {
 }
 
 impl NotInRevision {
-    /// What can't be said.
+    /// Returns what can't be encoded.
     pub fn reason(&self) -> &Reason {
         &self.0.reason
     }
 
-    /// The place inside the value, such as `messages[0].content`.
+    /// Returns the place inside the value, such as `messages[0].content`.
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// The revision that was asked for.
+    /// Returns the revision that was requested.
     pub fn revision(&self) -> Option<Revision> {
         self.0.revision
     }
 
-    /// The same error, seen from the object that has the value under `key`.
+    /// Returns the same error, seen from the object that has the value under `key`.
     #[must_use]
     pub fn under_key(mut self, key: &str) -> Self {
         self.0.path = key_path(key, &self.0.path);
         self
     }
 
-    /// The same error, seen from the array that has the value at `index`.
+    /// Returns the same error, seen from the array that has the value at `index`.
     #[must_use]
     pub fn under_index(mut self, index: usize) -> Self {
         self.0.path = index_path(index, &self.0.path);
@@ -345,28 +345,28 @@ impl fmt::Display for NotInRevision {
             write!(f, "{path}: ")?;
         }
         match revision {
-            Some(revision) => write!(f, "can't be said in {revision}: {reason}"),
-            None => write!(f, "can't be said: {reason}"),
+            Some(revision) => write!(f, "can't be encoded for {revision}: {reason}"),
+            None => write!(f, "can't be encoded: {reason}"),
         }
     }
 }
 
 impl std::error::Error for NotInRevision {}
 
-/// What can stand in the way of saying a value.
+/// Why a value can't be encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Something that only other revisions have.
+    /// An item that only other revisions have.
     NotInRevision {
         /// What it is.
         what: &'static str,
         /// The revisions that have it.
         known_in: Revisions,
     },
-    /// Something that the revision demands is not set.
+    /// An item that the revision requires is not set.
     Missing(&'static str),
-    /// Something that the protocol defines is of another type.
+    /// An item is not of the type that the protocol defines.
     Invalid(&'static str),
     /// NaN or an infinity.
     NotFinite,
@@ -384,7 +384,7 @@ impl fmt::Display for Reason {
                 write!(f, "{what} exists in {known_in} only")
             }
             Self::Missing(what) => write!(f, "{what} is required and not set"),
-            Self::Invalid(what) => write!(f, "{what} is not what the protocol says"),
+            Self::Invalid(what) => write!(f, "{what} is not what the protocol defines"),
             Self::NotFinite => f.write_str("JSON has no form for a number that is not finite"),
             Self::TooMany { limit } => write!(f, "more than {limit} elements"),
         }

@@ -266,7 +266,7 @@ mod tests {
             for member in shape.members {
                 let name = member.name;
                 let twice = format!(r#"{{"{name}":null,"x":1,"{name}":null}}"#);
-                let expected = format!("{name}: the member stands twice");
+                let expected = format!("{name}: duplicate member");
                 assert!(problem(method, &twice).starts_with(&expected), "{method}");
                 let ambiguous = format!(r#"{{"{}":null}}"#, name.to_uppercase());
                 let expected = format!("some parsers read it as `{name}`");
@@ -341,11 +341,11 @@ mod tests {
         for (params, expected) in [
             (
                 r#"{ "name":"a", "name":"b"}"#,
-                "name: the member stands twice (byte 14)",
+                "name: duplicate member (byte 14)",
             ),
             (
                 r#"{"arguments":{"é x":1, "\u00e9 x":2}}"#,
-                "arguments[\"é x\"]: the member stands twice (byte 24)",
+                "arguments[\"é x\"]: duplicate member (byte 24)",
             ),
             (
                 r#"{"_meta":{"progresstoken":1}}"#,
@@ -354,7 +354,7 @@ mod tests {
             ),
             (
                 r#"{"_meta":{"a/b":1,"a\/b":1}}"#,
-                "_meta[\"a/b\"]: the member stands twice (byte 18)",
+                "_meta[\"a/b\"]: duplicate member (byte 18)",
             ),
         ] {
             assert_eq!(problem(Method::CallTool, params), expected);
@@ -368,8 +368,11 @@ mod tests {
             let object = |more: &str| format!(r#"{{"arguments":{{{}{more}}}}}"#, names.join(","));
             assert_eq!(problem(Method::CallTool, &object("")), "fine");
             for more in [r#","n0":0"#, r#","\u006e0":0"#] {
-                let said = problem(Method::CallTool, &object(more));
-                assert!(said.starts_with("arguments.n0: the member"), "{said}");
+                let found = problem(Method::CallTool, &object(more));
+                assert!(
+                    found.starts_with("arguments.n0: duplicate member"),
+                    "{found}"
+                );
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::error::ErrorCode;
 use crate::id::RequestId;
 use crate::json::{DecodeError, MAX_DEPTH, SyntaxErrorKind};
 
-/// Why a frame is no message, and whose it is all the same.
+/// Why a frame is not a valid message, and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeError(Box<Inner>);
 
@@ -15,11 +15,16 @@ struct Inner {
     fault: Fault,
     offset: usize,
     id: Option<RequestId>,
-    about: About,
+    about: MessageKind,
 }
 
 impl EnvelopeError {
-    pub(super) fn new(fault: Fault, offset: usize, id: Option<RequestId>, about: About) -> Self {
+    pub(super) fn new(
+        fault: Fault,
+        offset: usize,
+        id: Option<RequestId>,
+        about: MessageKind,
+    ) -> Self {
         Self(Box::new(Inner {
             fault,
             offset,
@@ -28,30 +33,30 @@ impl EnvelopeError {
         }))
     }
 
-    /// The first thing that is wrong; when the frame turns out not to be JSON, that.
+    /// Returns the first fault; that the frame is not JSON takes precedence.
     pub fn fault(&self) -> &Fault {
         &self.0.fault
     }
 
-    /// Bytes of the frame before it.
+    /// Returns the offset of the fault, in bytes.
     pub fn offset(&self) -> usize {
         self.0.offset
     }
 
-    /// The `id` of the message, when there is a valid one and it could be read. Of two
-    /// that differ neither is.
+    /// Returns the `id` of the message, if it is valid and could be read. `None` for two ids that
+    /// differ.
     pub fn id(&self) -> Option<&RequestId> {
         self.0.id.as_ref()
     }
 
-    /// Whether that is the id of a request that the frame makes, or of one that it
-    /// answers.
-    pub fn about(&self) -> About {
+    /// Returns the kind of the message: [`id`](Self::id) is that of a request, or of the request
+    /// that a response belongs to.
+    pub fn message_kind(&self) -> MessageKind {
         self.0.about
     }
 
-    /// The error with which a request like this is answered.
-    pub fn kind(&self) -> ErrorCode {
+    /// Returns the error code for the response to such a request.
+    pub fn error_code(&self) -> ErrorCode {
         match self.0.fault {
             Fault::InvalidUtf8 | Fault::Syntax(_) => ErrorCode::ParseError,
             Fault::ParamsNotAnObject | Fault::Params(_) => ErrorCode::InvalidParams,
@@ -66,8 +71,8 @@ impl EnvelopeError {
             | Fault::ResultNotAnObject
             | Fault::ErrorNotAnObject
             | Fault::ResultAndError
-            | Fault::NothingSaid
-            | Fault::MethodAndAnswer
+            | Fault::NoMethodResultOrError
+            | Fault::MethodAndResponse
             | Fault::EmptyBatch
             | Fault::NestedBatch => ErrorCode::InvalidRequest,
         }
@@ -82,20 +87,20 @@ impl fmt::Display for EnvelopeError {
 
 impl std::error::Error for EnvelopeError {}
 
-/// What a frame that is no message seems to be about.
+/// The kind of an invalid message, as far as its members determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "a message is one or the other, or can't be told"
+    reason = "a message is one of these, or its kind is unknown"
 )]
-pub enum About {
+pub enum MessageKind {
     /// It has a method: its id is the sender's.
     Request,
-    /// It has a method and no id: it wants no answer, so that none may be given, not even of
-    /// what is wrong with it. Only a whole frame tells that there is no id.
+    /// It has a method and no id: no response may be sent, not even an error. Only a complete
+    /// frame is known to have no id.
     Notification,
     /// It has a result or an error and no method: its id is the receiver's.
-    Answer,
+    Response,
     /// It has neither.
     Unknown,
 }
@@ -112,7 +117,7 @@ pub enum Fault {
     TooDeep,
     /// The frame is neither an object nor an array.
     NotAMessage,
-    /// A member of the envelope stands twice.
+    /// A duplicate member of the envelope.
     Duplicate(&'static str),
     /// A member whose name is not the one of this member of the envelope, though some parsers
     /// take it for that: `ID`, `"method\u0000"`. No message may depend on the parser.
@@ -127,7 +132,7 @@ pub enum Fault {
     InvalidMethod,
     /// `params` is not an object.
     ParamsNotAnObject,
-    /// A member of `params`, or of an object in it, stands twice or has an ambiguous name.
+    /// A member of `params`, or of an object in it, is a duplicate or has an ambiguous name.
     Params(DecodeError),
     /// `result` is not an object.
     ResultNotAnObject,
@@ -136,9 +141,9 @@ pub enum Fault {
     /// Both `result` and `error`.
     ResultAndError,
     /// None of `method`, `result` and `error`.
-    NothingSaid,
+    NoMethodResultOrError,
     /// `method` together with `result` or `error`.
-    MethodAndAnswer,
+    MethodAndResponse,
     /// An array without messages.
     EmptyBatch,
     /// An array inside an array of messages.
@@ -146,7 +151,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault in a word or two, without anything of the frame: for telemetry.
+    /// Returns a short name of the fault for telemetry, without content of the frame.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::InvalidUtf8 => "utf-8",
@@ -164,8 +169,8 @@ impl Fault {
             Self::ResultNotAnObject => "result not an object",
             Self::ErrorNotAnObject => "error not an object",
             Self::ResultAndError => "result and error",
-            Self::NothingSaid => "nothing said",
-            Self::MethodAndAnswer => "method and answer",
+            Self::NoMethodResultOrError => "no method, result or error",
+            Self::MethodAndResponse => "method and response",
             Self::EmptyBatch => "empty batch",
             Self::NestedBatch => "nested batch",
         }
@@ -179,7 +184,7 @@ impl fmt::Display for Fault {
             Self::Syntax(kind) => kind.fmt(f),
             Self::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
             Self::NotAMessage => f.write_str("the frame is not a JSON object"),
-            Self::Duplicate(name) => write!(f, "`{name}` stands twice"),
+            Self::Duplicate(name) => write!(f, "duplicate member `{name}`"),
             Self::AmbiguousName(name) => {
                 write!(f, "ambiguous member name: some parsers read it as `{name}`")
             }
@@ -192,8 +197,8 @@ impl fmt::Display for Fault {
             Self::ResultNotAnObject => f.write_str("`result` is not an object"),
             Self::ErrorNotAnObject => f.write_str("`error` is not an object"),
             Self::ResultAndError => f.write_str("both `result` and `error`"),
-            Self::NothingSaid => f.write_str("none of `method`, `result` and `error`"),
-            Self::MethodAndAnswer => f.write_str("`method` together with `result` or `error`"),
+            Self::NoMethodResultOrError => f.write_str("none of `method`, `result` and `error`"),
+            Self::MethodAndResponse => f.write_str("`method` together with `result` or `error`"),
             Self::EmptyBatch => f.write_str("a batch without messages"),
             Self::NestedBatch => f.write_str("a batch inside a batch"),
         }

@@ -8,10 +8,10 @@
 //!
 //! A text that is [known](Scanner::known) to be JSON is not checked again: see `known.rs`.
 
-use super::known;
 use super::nesting::{Container, Nesting};
-use super::string::{RawStr, plain_prefix};
-use super::syntax::{SyntaxError, SyntaxErrorKind};
+use super::raw_string::{RawStr, plain_prefix};
+use super::syntax_error::{SyntaxError, SyntaxErrorKind};
+use super::unchecked_scan;
 
 /// A place in a JSON text that only moves forward.
 #[derive(Clone, Debug)]
@@ -219,7 +219,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over a value of a text that is known, however deep it is.
     fn skip_known(&mut self) -> Result<(), SyntaxErrorKind> {
-        match known::value_end(self.bytes(), self.position) {
+        match unchecked_scan::value_end(self.bytes(), self.position) {
             Some(end) => {
                 self.position = end;
                 Ok(())
@@ -228,7 +228,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// After a value: closes what closes, and says whether another value follows.
+    /// After a value: closes what closes, and returns `true` if another value follows.
     #[inline]
     fn next_value(&mut self, open: &mut Nesting) -> Result<bool, SyntaxErrorKind> {
         while let Some(container) = open.innermost() {
@@ -264,7 +264,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over the rest of a string and its quote. Says whether there are escapes in it.
+    /// Steps over the rest of a string and its quote. Returns `true` if there are escapes in it.
     #[inline]
     fn string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
         let mut is_escaped = false;
@@ -290,7 +290,7 @@ impl<'a> Scanner<'a> {
 
     /// The same in a text that is known.
     fn known_string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
-        let string = known::string_end(self.bytes(), self.position);
+        let string = unchecked_scan::string_end(self.bytes(), self.position);
         let Some(string) = string else {
             return Err(self.broken_off());
         };

@@ -11,8 +11,8 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use serde_json::value::RawValue;
 
-use super::read::{Kind, Reader};
-use super::write::Encoder;
+use super::encoder::Encoder;
+use super::reader::{Kind, Reader};
 use super::{Number, RawJson, RawJsonRef};
 
 impl Serialize for RawJsonRef<'_> {
@@ -75,7 +75,7 @@ fn number<S: Serializer>(reader: &mut Reader<'_>, serializer: S) -> Result<S::Ok
     }
 }
 
-/// Reads whatever comes, as JSON text.
+/// Deserializes any value as JSON text.
 pub(super) fn transcode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     let mut text = Vec::new();
     deserializer.deserialize_any(Transcoder(&mut Encoder::lossless(&mut text)))?;

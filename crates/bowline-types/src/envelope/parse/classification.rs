@@ -1,15 +1,15 @@
-//! What a message is, from the members that the pass has seen.
+//! The kind of a message, from the members that the pass has seen.
 
 use super::{Id, Member, Seen};
-use crate::envelope::params::check_params;
+use crate::envelope::param_names::check_params;
 use crate::envelope::{
-    About, Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification,
-    JsonRpcRequest, JsonRpcResultResponse,
+    Envelope, EnvelopeError, Fault, JsonRpcErrorResponse, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResultResponse, MessageKind,
 };
 use crate::json::{DecodeError, Kind, RawJsonRef, SyntaxError};
 
 impl<'a> Seen<'a> {
-    /// Which members are present says what the message is.
+    /// Returns the message, whose kind the present members determine.
     pub(super) fn decide(mut self, end: usize) -> Result<Envelope<'a>, EnvelopeError> {
         if let Some(at) = self.unusual_id
             && !self.is_answer()
@@ -27,7 +27,7 @@ impl<'a> Seen<'a> {
             let at = self.unsure_params.unwrap_or_default() + error.offset();
             return Err(self.refuse(Fault::Params(error.under_key("params")), at));
         }
-        // A `null` says nothing beside something that does; alone it is no answer.
+        // A `null` beside another member is ignored; alone it is no response.
         let is_said = |member: &Member<RawJsonRef<'_>>| matches!(member, Member::Valid(_));
         if !self.method.is_present() && !is_said(&self.result) && !is_said(&self.error) {
             if self.result.is_present() {
@@ -60,7 +60,7 @@ impl<'a> Seen<'a> {
                         params,
                     })),
                     Id::Null | Id::Ambiguous | Id::Invalid => {
-                        Err(refuse(Fault::InvalidId, end, About::Request))
+                        Err(refuse(Fault::InvalidId, end, MessageKind::Request))
                     }
                 }
             }
@@ -68,7 +68,7 @@ impl<'a> Seen<'a> {
                 Ok(Envelope::Success(JsonRpcResultResponse { id, result }))
             }
             (Member::Absent, _, Member::Valid(_), Member::Absent) => {
-                Err(refuse(Fault::MissingId, end, About::Answer))
+                Err(refuse(Fault::MissingId, end, MessageKind::Response))
             }
             (Member::Absent, id, Member::Absent, Member::Valid(error)) => {
                 let id = match id {
@@ -79,9 +79,11 @@ impl<'a> Seen<'a> {
             }
             (method, id, result, error) => {
                 let fault = match (&method, &result, &error) {
-                    (Member::Absent, Member::Absent, Member::Absent) => Fault::NothingSaid,
+                    (Member::Absent, Member::Absent, Member::Absent) => {
+                        Fault::NoMethodResultOrError
+                    }
                     (Member::Absent, _, _) => Fault::ResultAndError,
-                    _ => Fault::MethodAndAnswer,
+                    _ => Fault::MethodAndResponse,
                 };
                 let seen = Self {
                     id,
@@ -108,15 +110,15 @@ impl<'a> Seen<'a> {
 
     fn refuse(self, fault: Fault, at: usize) -> EnvelopeError {
         let about = if self.wants_no_answer(&fault) {
-            About::Notification
+            MessageKind::Notification
         } else if self.method.is_present() {
-            About::Request
+            MessageKind::Request
         } else if self.is_answer() {
-            About::Answer
+            MessageKind::Response
         } else {
-            About::Unknown
+            MessageKind::Unknown
         };
-        let is_readable = self.unusual_id.is_none() || about == About::Answer;
+        let is_readable = self.unusual_id.is_none() || about == MessageKind::Response;
         let id = match self.id {
             Id::Valid(id) if is_readable => Some(id),
             Id::Valid(_) | Id::Absent | Id::Null | Id::Ambiguous | Id::Invalid => None,
@@ -124,14 +126,14 @@ impl<'a> Seen<'a> {
         EnvelopeError::new(fault, at, id, about)
     }
 
-    /// Returns `true` if the members say that it is meant as an answer.
+    /// Returns `true` if the members are those of a response.
     fn is_answer(&self) -> bool {
         let has_outcome = self.result.is_present() || self.error.is_present();
         has_outcome && !self.method.is_present()
     }
 
-    /// Whether it would be a notification without its fault. Of a text that breaks off nobody
-    /// knows.
+    /// Returns `true` if it would be a notification without its fault. The kind of a text that
+    /// breaks off is not known.
     fn wants_no_answer(&self, fault: &Fault) -> bool {
         let is_whole = !matches!(fault, Fault::Syntax(_));
         let is_answer = self.result.is_present() || self.error.is_present();
@@ -144,6 +146,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-fn refuse(fault: Fault, at: usize, about: About) -> EnvelopeError {
+fn refuse(fault: Fault, at: usize, about: MessageKind) -> EnvelopeError {
     EnvelopeError::new(fault, at, None, about)
 }

@@ -1,7 +1,7 @@
 //! A serializer around another one that refuses numbers that JSON doesn't have.
 //!
-//! `serde_json` writes `null` for what is not finite, which says something else, and which the
-//! schema of a number forbids. Looking at each number while it is written costs nothing else.
+//! `serde_json` writes `null` for what is not finite, which is another value, and which the
+//! schema of a number forbids. The check of each number while it is written needs no second pass.
 
 use std::fmt::Display;
 
