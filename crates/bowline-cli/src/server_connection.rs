@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use bowline::client::ServerNotification;
-use bowline::client::features::{Listed, Pages};
+use bowline::client::features::{ListPage, Pages};
 use bowline::transport::{ChildProcess, Children};
 use bowline::{Client, ClientConfig, Error, Timeouts};
 use bowline_types::Era;
@@ -206,7 +206,7 @@ impl<'a> ServerConnection<'a> {
     /// # Errors
     ///
     /// The list can't be read, or all its items are invalid.
-    pub(crate) async fn list<P: Listed>(
+    pub(crate) async fn list<P: ListPage>(
         &self,
         pages: Pages<'_, P>,
         kind: &str,

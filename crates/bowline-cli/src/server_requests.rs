@@ -100,7 +100,7 @@ impl ServerRequests {
             let handler = Arc::clone(&url_handler);
             async move { Ok(handler.answer_url(&params).await) }
         });
-        config.pages_visited(move |_| {
+        config.on_url_elicitation_required(move |_| {
             let handler = Arc::clone(&retry_handler);
             async move { handler.is_retry_wanted().await }
         });

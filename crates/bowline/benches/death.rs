@@ -12,7 +12,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use bowline::client::Answer;
+use bowline::client::PendingCall;
 use bowline::transport::memory;
 use bowline::{Client, ErrorKind};
 use rustix::process::{Pid, Signal, kill_process};
@@ -103,12 +103,12 @@ async fn child() -> Result<Duration, Box<dyn Error>> {
     Ok(took)
 }
 
-fn pending(client: &Client) -> Vec<Answer> {
+fn pending(client: &Client) -> Vec<PendingCall> {
     let call = || client.call("tools/call", r#"{"name":"x"}"#).send();
     (0..CALLS).map(|_| call()).collect()
 }
 
-async fn all_lost(calls: Vec<Answer>) -> Result<(), Box<dyn Error>> {
+async fn all_lost(calls: Vec<PendingCall>) -> Result<(), Box<dyn Error>> {
     for call in calls {
         let error = call.await.err().ok_or("a call was answered")?;
         if error.kind() != ErrorKind::TransportDown {

@@ -152,7 +152,7 @@ async fn timed(client: &Client) -> Duration {
 async fn prepare(
     client: &Client,
     prepare: Prepare,
-) -> Result<Vec<bowline::client::Answer>, Box<dyn Error>> {
+) -> Result<Vec<bowline::client::PendingCall>, Box<dyn Error>> {
     let mut calls = Vec::new();
     match prepare {
         Prepare::AtOnce => {}

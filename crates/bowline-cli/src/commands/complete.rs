@@ -145,7 +145,7 @@ async fn request_completion(
 ) -> anyhow::Result<Completion> {
     let client = &connection.client;
     let (argument, typed) = (&*settings.argument, &*settings.typed);
-    let mut completing = match target {
+    let mut call = match target {
         CompletionTarget::Prompt(prompt) => {
             client.prompts().complete(&*prompt.name, argument, typed)
         }
@@ -155,9 +155,9 @@ async fn request_completion(
         }
     };
     for (name, value) in &settings.known {
-        completing = completing.knowing(name, value);
+        call = call.context_argument(name, value);
     }
-    Ok(connection.complete_call(completing).await?.completion)
+    Ok(connection.complete_call(call).await?.completion)
 }
 
 /// Prints the values, one per line.

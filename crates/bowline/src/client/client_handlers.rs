@@ -149,7 +149,7 @@ impl ClientConfig {
     ///
     /// A server of 2025-11-25 may also refuse a call until URL elicitations are done (−32042). The
     /// same handler runs for each of them. When all are accepted, and the server notifies that they
-    /// are complete or the user [confirms it](Self::pages_visited), the call is made again, within
+    /// are complete or the user [confirms it](Self::on_url_elicitation_required), the call is made again, within
     /// its own time and three times at most. Otherwise it ends with the server's error, which
     /// [lists](Error::url_elicitations) the elicitations.
     pub fn elicitation_url<F, Fut>(&mut self, handler: F) -> &mut Self

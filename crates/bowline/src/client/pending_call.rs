@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 
 /// The pending response to a call. Await it for the result. Dropping it cancels the call: the
 /// server is notified once, and a late response is dropped.
-pub struct Answer(State);
+pub struct PendingCall(State);
 
 enum State {
     Pending(Pending),
@@ -35,8 +35,8 @@ enum State {
     Refused(Option<Error>),
 }
 
-impl Answer {
-    pub(super) fn pending(
+impl PendingCall {
+    pub(super) fn new(
         shared: Arc<Shared>,
         key: CallKey,
         method: Cow<'static, str>,
@@ -152,7 +152,7 @@ impl Answer {
     }
 }
 
-impl Future for Answer {
+impl Future for PendingCall {
     type Output = Result<Payload, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -184,9 +184,9 @@ fn already_taken(sent: Sent) -> Error {
     Error::new(ErrorKind::State, "the response was already taken").with_sent(sent)
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for PendingCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Answer");
+        let mut debug = f.debug_struct("PendingCall");
         match &self.0 {
             State::Pending(pending) => debug.field("method", &pending.method),
             State::Retrying { method, .. } => debug.field("method", method),

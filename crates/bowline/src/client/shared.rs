@@ -182,7 +182,7 @@ impl Shared {
             change_limits: config.changes,
             cache: Cache::new(config.cache),
             #[cfg(feature = "validate")]
-            output_schemas: OutputSchemas::new(config.outputs),
+            output_schemas: OutputSchemas::new(config.output_validation),
             #[cfg(not(feature = "validate"))]
             output_schemas: OutputSchemas,
             call_timeouts,

@@ -31,7 +31,7 @@ use super::typed_call::TypedCall;
 use crate::client::shared::Shared;
 use crate::client::{Client, ClientConfig};
 
-pub use task_handle::{Started, TaskHandle, TaskRef};
+pub use task_handle::{TaskHandle, TaskOrResult, TaskRef};
 
 pub(in crate::client) use task_canceller::Canceller;
 pub(super) use task_wait::{TaskWait, WaitLimits};
@@ -66,13 +66,13 @@ impl ClientConfig {
 /// The tasks of a server: see [`Client::tasks`].
 ///
 /// ```
-/// use bowline::client::features::{Started, TaskRef};
+/// use bowline::client::features::{TaskOrResult, TaskRef};
 ///
 /// # async fn example(client: bowline::Client) -> Result<(), Box<dyn std::error::Error>> {
 /// // Before the program ends …
 /// let started = client.tools().call("render", ()).start_task().await?;
-/// if let Started::Task(task) = started {
-///     std::fs::write("task", task.saved().to_string())?;
+/// if let TaskOrResult::Task(task) = started {
+///     std::fs::write("task", task.task_ref().to_string())?;
 /// }
 /// // … and after it has begun again.
 /// let saved: TaskRef = std::fs::read_to_string("task")?.parse()?;

@@ -26,7 +26,7 @@ fn object(text: &str) -> Payload {
 fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
     let mut config = config();
     let count = Arc::clone(count);
-    config.answer_raw("elicitation/create", move |request| {
+    config.on_raw_request("elicitation/create", move |request| {
         count.fetch_add(1, Ordering::SeqCst);
         assert!(request.params().is_some());
         async { Ok(object(r#"{"action":"decline"}"#)) }
@@ -39,10 +39,10 @@ fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
 async fn requests_are_answered_by_their_handlers() -> Test {
     let count = Arc::default();
     let mut config = answering(&count);
-    config.answer::<requests::ListRoots, _, _>(|_| async {
+    config.on_request::<requests::ListRoots, _, _>(|_| async {
         Ok(ListRootsResult::new([Root::new("file:///tmp")]))
     });
-    config.answer_raw("x/refuses", |request| async move {
+    config.on_raw_request("x/refuses", |request| async move {
         Err(ErrorObject::new(-1, format!("no {}", request.method())))
     });
     let (_client, mut server, _peer) = connected_with(config, OLD).await?;
@@ -67,7 +67,7 @@ async fn requests_are_answered_by_their_handlers() -> Test {
 #[tokio::test(start_paused = true)]
 async fn parameters_that_a_handler_can_not_read_are_refused() -> Test {
     let mut config = config();
-    config.answer::<requests::Elicit, _, _>(|_| async {
+    config.on_request::<requests::Elicit, _, _>(|_| async {
         Err(ErrorObject::new(-1, "nobody should get here"))
     });
     let (_client, mut server, _peer) = connected_with(config, OLD).await?;
@@ -82,8 +82,8 @@ async fn parameters_that_a_handler_can_not_read_are_refused() -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_is_an_error_without_its_words() -> Test {
     let mut config = config();
-    config.answer_raw("x/later", |_| async { panic!("secret") });
-    config.answer_raw("x/at-once", |_| -> std::future::Ready<_> {
+    config.on_raw_request("x/later", |_| async { panic!("secret") });
+    config.on_raw_request("x/at-once", |_| -> std::future::Ready<_> {
         panic!("secret")
     });
     let (client, mut server, _peer) = connected_with(config, OLD).await?;
@@ -112,7 +112,7 @@ fn endless(config: &mut ClientConfig) -> mpsc::UnboundedReceiver<&'static str> {
         }
     }
     let (sender, receiver) = mpsc::unbounded_channel();
-    config.answer_raw("x/endless", move |_| {
+    config.on_raw_request("x/endless", move |_| {
         let tells = Tells(sender.clone());
         async move {
             tells.0.send("begun").expect("somebody looks");
@@ -235,7 +235,7 @@ async fn questions_about_a_call_go_to_the_same_handler() -> Test {
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_call_stands_still_while_our_handler_runs() -> Test {
     let mut config = config();
-    config.answer_raw("elicitation/create", |_| async {
+    config.on_raw_request("elicitation/create", |_| async {
         tokio::time::sleep(Duration::from_secs(300)).await;
         Ok(object(r#"{"action":"cancel"}"#))
     });
@@ -415,7 +415,7 @@ async fn a_call_that_is_dropped_between_two_questions_hears_no_more() -> Test {
     let (begun, mut told) = mpsc::unbounded_channel();
     let counted = Arc::clone(&count);
     // Waits for nothing, so that only the client itself lets others run.
-    config.answer_raw("elicitation/create", move |_| {
+    config.on_raw_request("elicitation/create", move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
         begun.send(()).expect("somebody looks");
         async { Ok(object(r#"{"action":"decline"}"#)) }
@@ -451,7 +451,7 @@ async fn a_call_that_is_dropped_while_it_is_asked_drops_the_handler() -> Test {
 #[tokio::test(start_paused = true)]
 async fn time_stands_still_while_a_person_is_asked() -> Test {
     let mut config = config();
-    config.answer_raw("elicitation/create", |_| async {
+    config.on_raw_request("elicitation/create", |_| async {
         tokio::time::sleep(Duration::from_secs(100)).await;
         Ok(Payload::EMPTY)
     });

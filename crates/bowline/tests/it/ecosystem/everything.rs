@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::client::features::{Started, TaskRef};
+use bowline::client::features::{TaskOrResult, TaskRef};
 use bowline::client::{Retry, SubscriptionEvent};
 use bowline::types::Revision;
 use bowline::types::content::ContentBlock;
@@ -114,7 +114,10 @@ async fn errors() {
         ("no-such-tool", json!({}), "no-such-tool not found"),
     ] {
         let result = client.tools().call(tool, arguments).await;
-        let error = result.expect("an answer").ok().expect_err("it fails");
+        let error = result
+            .expect("an answer")
+            .into_result()
+            .expect_err("it fails");
         assert_eq!(error.kind(), ErrorKind::Tool);
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -165,7 +168,7 @@ async fn resources_and_prompts() {
     let department = department.expect("values").completion.values;
     assert_eq!(department, ["Sales", "Support"]);
     let name = client.prompts().complete(prompt, "name", "");
-    let name = name.knowing("department", "Sales").await;
+    let name = name.context_argument("department", "Sales").await;
     assert_eq!(
         name.expect("values").completion.values,
         ["David", "Eve", "Frank"]
@@ -306,15 +309,15 @@ async fn a_task_runs_beside_the_call_that_began_it() {
     let topic = json!({"topic": "knots"});
     let call = client.tools().call(&*tool.name, topic.clone());
     let started = call.as_task(Some(Duration::from_secs(60))).start_task();
-    let Started::Task(task) = started.await.expect("it is begun") else {
+    let TaskOrResult::Task(task) = started.await.expect("it is begun") else {
         panic!("it is no task");
     };
-    let begun = task.begun().expect("it was begun here");
+    let begun = task.initial_state().expect("it was begun here");
     assert_eq!(begun.status, TaskStatus::Working);
     let listed = client.tasks().list_all().await.expect("a list");
     assert!(listed.iter().any(|listed| listed.task_id == task.id()));
     // As another program would find it.
-    let saved: TaskRef = task.saved().to_string().parse().expect("it was saved");
+    let saved: TaskRef = task.task_ref().to_string().parse().expect("it was saved");
     let result = client.tasks().resume(saved).wait().await.expect("it ends");
     assert!(result.text().contains("knots"), "{}", result.text());
     let status = task.get().await.expect("it is known").task.status;
@@ -322,7 +325,7 @@ async fn a_task_runs_beside_the_call_that_began_it() {
 
     let call = client.tools().call(&*tool.name, topic);
     let started = call.as_task(Some(Duration::from_secs(60))).start_task();
-    let Started::Task(task) = started.await.expect("it is begun") else {
+    let TaskOrResult::Task(task) = started.await.expect("it is begun") else {
         panic!("it is no task");
     };
     task.cancel().await.expect("it may be cancelled");

@@ -97,7 +97,11 @@ async fn what_is_outside_is_refused() {
             .client
             .tools()
             .call("read_text_file", json!({"path": path}));
-        let error = read.await.expect("an answer").ok().expect_err("refused");
+        let error = read
+            .await
+            .expect("an answer")
+            .into_result()
+            .expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::Tool);
         assert!(error.to_string().contains("Access denied"), "{error}");
     }
@@ -122,7 +126,10 @@ async fn the_roots_say_where_it_may_work() {
     let path = first.join("x");
     let written = json!({"path": path, "content": ""});
     let refused = client.tools().call("write_file", written).await;
-    let refused = refused.expect("an answer").ok().expect_err("no longer");
+    let refused = refused
+        .expect("an answer")
+        .into_result()
+        .expect_err("no longer");
     assert!(refused.to_string().contains("Access denied"), "{refused}");
     server.stop().await;
 }

@@ -82,7 +82,7 @@ async fn tools(server: &Connected, revision: Revision) {
     let sum: Value = sum.await.expect("an answer").structured().expect("JSON");
     assert_eq!(sum, json!({"sum": 5.5}));
     let failed = client.tools().call("fail", ()).await.expect("an answer");
-    let failed = failed.ok().expect_err("it fails");
+    let failed = failed.into_result().expect_err("it fails");
     assert_eq!(failed.kind(), ErrorKind::Tool);
 
     let heard = Arc::new(Mutex::new(0));

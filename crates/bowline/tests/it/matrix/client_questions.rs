@@ -49,7 +49,7 @@ pub(crate) async fn form_blocking(cell: Cell) -> Result {
 
 pub(crate) async fn declined(cell: Cell) -> Result {
     let world = cell.world_with(server(), |config| {
-        config.answer::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
+        config.on_request::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
     });
     asks(&world.await, "form", "").await
 }
@@ -226,7 +226,7 @@ pub(crate) async fn state_of_another(cell: Cell) -> Result {
 pub(crate) async fn state_expired(cell: Cell) -> Result {
     let server = server().round_key([7; 32], Duration::from_secs(1));
     let world = cell.world_with(server, |config| {
-        config.answer::<requests::Elicit, _, _>(|_| async {
+        config.on_request::<requests::Elicit, _, _>(|_| async {
             tokio::time::sleep(Duration::from_millis(1100)).await;
             Ok(ElicitResult::accept([("name", "Ann")]))
         });

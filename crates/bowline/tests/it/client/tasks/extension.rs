@@ -47,7 +47,7 @@ async fn a_call_that_becomes_a_task_is_followed_to_its_end() -> Test {
     about(look(&mut server, "completed", &result(DONE)).await?, 1000);
     let result = call.await??;
     assert_eq!(result.text(), "done");
-    assert!(result.ok().is_ok());
+    assert!(result.into_result().is_ok());
     Ok(())
 }
 
