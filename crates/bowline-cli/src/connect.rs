@@ -100,12 +100,12 @@ pub(crate) async fn connect(
     config: ClientConfig,
     hint_context: HintContext,
 ) -> anyhow::Result<Client> {
-    let children = server.children();
+    let processes = server.processes();
     let connected = Client::connect(server, config).await;
     connected.map_err(|error| {
         let context = FailureContext {
-            is_stopped: children.is_stopped(),
-            last_words: children.last_words(),
+            is_stopped: processes.is_stopped(),
+            stderr_tail: processes.stderr_tail(),
             hint_context,
         };
         connect_error(&error, &context)
@@ -118,7 +118,7 @@ struct FailureContext {
     /// `true` if the server process is stopped.
     is_stopped: bool,
     /// The last lines that it wrote to stderr.
-    last_words: Option<String>,
+    stderr_tail: Option<String>,
     /// What the user asked for.
     hint_context: HintContext,
 }
@@ -130,7 +130,7 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
         _ => ExitStatus::Unreachable,
     };
     let is_unresponsive = is_unresponsive(error);
-    let mut last_words = error.transport_end().and_then(TransportEnd::last_words);
+    let mut stderr_tail = error.transport_end().and_then(TransportEnd::stderr_tail);
     let mut words = format!("cannot connect: {}", reason(error));
     if is_unresponsive && context.is_stopped {
         words += "; the server process is stopped, which happens when it tries to read from the terminal";
@@ -138,11 +138,11 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
     if let Some(sample) = malformed_sample(error) {
         words += &format!("; the server wrote a line that is not an MCP message: `{sample}`");
     }
-    if is_unresponsive && let Some(lines) = &context.last_words {
+    if is_unresponsive && let Some(lines) = &context.stderr_tail {
         words += &stderr_suffix(lines);
-        last_words = Some(lines.clone());
+        stderr_tail = Some(lines.clone());
     }
-    let failure = Failure::new(status, anyhow!(words)).last_words(last_words);
+    let failure = Failure::new(status, anyhow!(words)).stderr_tail(stderr_tail);
     match hint(error, context) {
         Some(hint) => failure.hint(hint).into(),
         None => failure.into(),
@@ -153,7 +153,7 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
 fn reason(error: &Error) -> String {
     match (error.transport_end(), error.connection_failure()) {
         // How the process ended is more specific than that it ended too often.
-        (Some(ending), _) if !is_unresponsive(error) => ending.reason.clone(),
+        (Some(transport_end), _) if !is_unresponsive(error) => transport_end.reason.clone(),
         (_, Some(failure)) if failure.has_given_up() => {
             let cause = match &failure.cause {
                 Cause::OpenFailed(reason) => reason.clone(),
@@ -270,8 +270,8 @@ pub(crate) fn call_error(error: Error) -> anyhow::Error {
         | ErrorKind::Shutdown => ExitStatus::Unreachable,
         _ => ExitStatus::Failed,
     };
-    let last_words = error.transport_end().and_then(TransportEnd::last_words);
-    let failure = |error: Error| Failure::new(status, anyhow!(error)).last_words(last_words);
+    let stderr_tail = error.transport_end().and_then(TransportEnd::stderr_tail);
+    let failure = |error: Error| Failure::new(status, anyhow!(error)).stderr_tail(stderr_tail);
     // The server requires a capability that we have not declared (2026-07-28, LC-48).
     let is_undeclared = error
         .server_error()
@@ -362,8 +362,7 @@ mod tests {
         let script = "echo no licence >&2; exit 3";
         let dying = refused(ChildProcess::new("/bin/sh").args(["-c", script]));
         assert_eq!(Failure::status_of(&dying), ExitStatus::Unreachable);
-        let words =
-            "cannot connect: the server ended with exit status: 3; its last words: no licence";
+        let words = "cannot connect: the server ended with exit status: 3; stderr: no licence";
         assert_eq!(dying.to_string(), words);
         assert!(Failure::hint_of(&dying).is_some());
     }

@@ -208,7 +208,7 @@ impl Printer {
         let _ = self.data.flush();
         self.diagnostic(&Diagnostic {
             error: Some(&message_with_causes(error)),
-            last_words: Failure::last_words_of(error),
+            stderr: Failure::stderr_tail_of(error),
             hint: Failure::hint_of(error),
             exit_code: Some(Failure::status_of(error).code()),
             ..Diagnostic::of_server(server_error_of(error))

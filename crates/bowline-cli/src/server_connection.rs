@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use bowline::client::ServerNotification;
 use bowline::client::features::{ListPage, Pages};
-use bowline::transport::{ChildProcess, Children};
+use bowline::transport::{ChildProcess, ChildProcesses};
 use bowline::{Client, ClientConfig, Error, Timeouts};
 use bowline_types::Era;
 use bowline_types::logging::LoggingLevel;
@@ -80,7 +80,7 @@ pub(crate) fn run_with_server<T>(
     let runtime = runtime.context("cannot start the async runtime")?;
     let name = target.name.clone();
     let child = target.launch.child().grace(GRACE);
-    let children = child.children();
+    let processes = child.processes();
     let outcome = runtime.block_on(async {
         let request_settings = (&requests, roots);
         let connecting =
@@ -90,7 +90,7 @@ pub(crate) fn run_with_server<T>(
         let finished = run_command(connection, &mut interrupt, &requests, command).await;
         // A server that saves something when it exits has done so when the command ends.
         let exited = interrupt
-            .run(wait_for_exit(children, &name, printer), || 0)
+            .run(wait_for_exit(processes, &name, printer), || 0)
             .await;
         let exited = match exited {
             // The command is done; after Ctrl-C the exit of the server is not awaited.
@@ -122,15 +122,18 @@ async fn run_command<T>(
 
 /// Waits until the server process has exited, by itself or because it was killed.
 async fn wait_for_exit(
-    mut children: Children,
+    mut processes: ChildProcesses,
     name: &str,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    if timeout(EXIT_NOTICE_DELAY, children.ended()).await.is_ok() {
+    if timeout(EXIT_NOTICE_DELAY, processes.wait_all())
+        .await
+        .is_ok()
+    {
         return Ok(());
     }
     printer.talk(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
-    let ended = timeout(EXIT_TIMEOUT, children.ended()).await;
+    let ended = timeout(EXIT_TIMEOUT, processes.wait_all()).await;
     ended.with_context(|| format!("the process of {name} did not exit"))
 }
 

@@ -17,7 +17,7 @@ use crate::transport::TransportEnd;
 /// # fn example(client: &bowline::Client) {
 /// if let Some(failure) = client.connection_failure() {
 ///     println!("no connection: {failure}");
-///     if let Some(words) = failure.last_words() {
+///     if let Some(words) = failure.stderr_tail() {
 ///         println!("the server wrote: {words}");
 ///     }
 /// }
@@ -33,7 +33,7 @@ pub struct ConnectionFailure {
     pub cause: Cause,
     /// How the stream ended, where it was open and its transport knows: with the exit status of
     /// a process, and the end of what it wrote on stderr.
-    pub ending: Option<Arc<TransportEnd>>,
+    pub transport_end: Option<Arc<TransportEnd>>,
     /// How many attempts to connect have failed in a row. A connection that was lost soon after
     /// it was ready counts as one.
     pub attempts: u32,
@@ -50,9 +50,9 @@ impl ConnectionFailure {
 
     /// Returns the end of what the server's process wrote on stderr, as it was written: 64 KiB at
     /// most. `None` if that was nothing, or is not known.
-    pub fn last_words(&self) -> Option<&str> {
-        let ending = self.ending.as_ref()?;
-        Some(ending.stderr.trim()).filter(|output| !output.is_empty())
+    pub fn stderr_tail(&self) -> Option<&str> {
+        let transport_end = self.transport_end.as_ref()?;
+        Some(transport_end.stderr.trim()).filter(|output| !output.is_empty())
     }
 }
 

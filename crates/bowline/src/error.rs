@@ -65,7 +65,7 @@ struct Details {
     state: Option<State>,
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
-    ending: Option<Arc<TransportEnd>>,
+    transport_end: Option<Arc<TransportEnd>>,
     connection_failure: Option<Box<ConnectionFailure>>,
     tool_result: Option<Box<CallToolResult>>,
     handler: Option<ErrorObject>,
@@ -227,7 +227,7 @@ impl Error {
 
     /// Returns the end of what the server's process wrote on stderr before it ended or its stream
     /// was lost: 64 KiB at most. `None` if that was nothing, or is not known.
-    pub fn last_words(&self) -> Option<&str> {
+    pub fn stderr_tail(&self) -> Option<&str> {
         let output = self.transport_end()?.stderr.trim();
         Some(output).filter(|output| !output.is_empty())
     }
@@ -241,7 +241,7 @@ impl Error {
     /// Returns how the stream ended whose loss this error is about, with the exit status of a
     /// process and its last stderr output.
     pub fn transport_end(&self) -> Option<&TransportEnd> {
-        self.0.details.ending.as_deref()
+        self.0.details.transport_end.as_deref()
     }
 
     /// Returns the beginning of what the server wrote that is no message, where there is no
@@ -336,8 +336,8 @@ impl Error {
         details.state = Some(failure.state);
         details.next_attempt = failure.next_attempt;
         details.attempts = Some(failure.attempts);
-        if details.ending.is_none() {
-            details.ending.clone_from(&failure.ending);
+        if details.transport_end.is_none() {
+            details.transport_end.clone_from(&failure.transport_end);
         }
         details.connection_failure = Some(Box::new(failure));
         self
@@ -355,11 +355,11 @@ impl Error {
     pub(crate) fn from_outcome(
         outcome: Outcome,
         sent: Option<Sent>,
-        ending: Option<Arc<TransportEnd>>,
+        transport_end: Option<Arc<TransportEnd>>,
     ) -> Result<Payload, Self> {
         let mut details = Details {
             sent,
-            ending,
+            transport_end,
             ..Details::default()
         };
         let (kind, message): (_, Cow<'static, str>) = match outcome {

@@ -59,8 +59,7 @@ fn errors_redact_secrets_of_a_configuration() {
     for verbose in [&[][..], &["--verbose"]] {
         let line = |name| [&["tools", name], verbose].concat();
         let died = said(&place, &line("dies"), 4);
-        let words =
-            r#"its last words: my token is [redacted], "[redacted]", die --password [redacted]"#;
+        let words = r#"stderr: my token is [redacted], "[redacted]", die --password [redacted]"#;
         assert!(died.contains(words), "{died}");
         let missing = said(&place, &line("missing"), 4);
         assert!(

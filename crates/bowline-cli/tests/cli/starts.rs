@@ -103,7 +103,7 @@ fn all_commands_declare_the_same() {
 }
 
 #[test]
-fn last_words_keep_their_lines() {
+fn the_stderr_of_a_server_keeps_its_lines() {
     let place = Place::new("starts_words");
     let script = r#"printf 'Traceback:\n  File "x", line 1\nError: no \033[31mlicence\n' >&2"#;
     let dying = format!("{script}; exit 3");
@@ -122,7 +122,7 @@ fn last_words_keep_their_lines() {
     let server = ["--revision", "2025-06-18", "--", "sh", "-c", &script];
     let output = place.run(&[&["call", "die"], &server[..]].concat());
     let said = text(&output.stderr);
-    assert!(said.contains("; its last words:\n  one\n  two\n"), "{said}");
+    assert!(said.contains("; stderr:\n  one\n  two\n"), "{said}");
 }
 
 // proves: F-CL-01

@@ -295,7 +295,7 @@ impl Pending {
             drop(replaced);
             return Poll::Pending;
         };
-        let (ending, failure) = (slot.ending.take(), slot.failure.take());
+        let (transport_end, failure) = (slot.transport_end.take(), slot.failure.take());
         let no_connection = slot.no_connection.take();
         let sent = slot.sent;
         self.received_at = slot.received_at;
@@ -312,7 +312,10 @@ impl Pending {
         drop(core);
         drop(slot);
         let was_stopped = matches!(outcome, Outcome::Shutdown);
-        let ended = match (failure, Error::from_outcome(outcome, Some(sent), ending)) {
+        let ended = match (
+            failure,
+            Error::from_outcome(outcome, Some(sent), transport_end),
+        ) {
             (Some(failure), Err(_)) => Err(failure.with_sent(sent)),
             (None, Err(error)) if was_stopped => Err(error.with_message(stop_reason)),
             (_, ended) => ended,

@@ -297,7 +297,7 @@ async fn info_tells_of_the_clients_of_a_server() {
         let stream = bowline::transport::Stream::new(reader, writer);
         let serving = tokio::spawn(running.serve_stream(stream));
         let (reader, writer) = tokio::io::split(ours);
-        let transport = bowline::transport::once(reader, writer);
+        let transport = bowline::transport::single_stream(reader, writer);
         let mut config = config();
         let revisions = bowline::types::Revisions::only(revision);
         config.connection().revisions(revisions);

@@ -173,9 +173,11 @@ async fn a_client_without_attempts_left_reports_how_the_last_one_failed() {
 fn check_ending(error: &Error) {
     let failure = error.connection_failure().expect("it is known");
     assert!(matches!(failure.cause, Cause::Ended(_)), "{failure:?}");
-    assert_eq!(failure.last_words(), Some("no licence"));
-    assert_eq!(error.last_words(), Some("no licence"));
-    let status = error.transport_end().and_then(|ending| ending.status);
+    assert_eq!(failure.stderr_tail(), Some("no licence"));
+    assert_eq!(error.stderr_tail(), Some("no licence"));
+    let status = error
+        .transport_end()
+        .and_then(|transport_end| transport_end.status);
     assert_eq!(status.and_then(|status| status.code()), Some(3));
 }
 
@@ -336,7 +338,7 @@ async fn the_last_failure_is_known_until_calls_are_served() -> Test {
     server.hang_up();
     until(&client, ConnectionState::Backoff).await;
     let failure = client.connection_failure().expect("it is lost");
-    assert_eq!(failure.last_words(), None, "{failure}");
+    assert_eq!(failure.stderr_tail(), None, "{failure}");
     Ok(())
 }
 
