@@ -279,7 +279,7 @@ pub(crate) fn call_error(error: Error) -> anyhow::Error {
     // The call was refused, and not executed.
     if let [elicitation, ..] = &error.url_elicitations()[..] {
         let url: String = elicitation.url.chars().take(MAX_URL_LENGTH).collect();
-        let hint = format!("open {url} if you trust it, then call again with --accept-pages");
+        let hint = format!("open {url} if you trust it, then call again with --accept-urls");
         return failure(error).hint(hint).into();
     }
     match execution_hint(&error) {

@@ -27,13 +27,13 @@ use tokio::time::timeout;
 
 use crate::connect::{ConnectOptions, HintContext, call_error_within, connect};
 use crate::descriptors;
+use crate::environment::Environment;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
 use crate::progress::{BarStyle, Progress};
 use crate::server_connection::stderr_messages::StderrMessages;
 use crate::server_requests::ServerRequests;
 use crate::settings::{Format, ServerSettings};
-use crate::surroundings::Surroundings;
 use crate::target::Target;
 
 /// A connected server, and where a command writes its output.
@@ -65,13 +65,13 @@ pub(crate) struct ServerConnection<'a> {
 /// The server is not known or can't be reached, or the error of `command`.
 pub(crate) fn run_with_server<T>(
     settings: &ServerSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
     command: impl AsyncFnOnce(&mut ServerConnection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let choice = settings.choice.clone();
-    let target = choice.find(&settings.config, surroundings, printer)?;
-    target.launch.register_secrets(surroundings);
+    let target = choice.find(&settings.config, environment, printer)?;
+    target.launch.register_secrets(environment);
     let requests = settings.server_requests()?;
     let roots = settings.roots()?;
     descriptors::check(descriptors::OF_CLIENT)?;
@@ -132,7 +132,7 @@ async fn wait_for_exit(
     {
         return Ok(());
     }
-    printer.talk(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
+    printer.note(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
     let ended = timeout(EXIT_TIMEOUT, processes.wait_all()).await;
     ended.with_context(|| format!("the process of {name} did not exit"))
 }
@@ -235,7 +235,7 @@ impl<'a> ServerConnection<'a> {
 
     /// Writes a warning to stderr.
     pub(crate) fn warn(&self, text: &str, hint: Option<&str>) {
-        printer::warn_aside(self.format == Format::Json, text, hint);
+        printer::warning_to_stderr(self.format == Format::Json, text, hint);
     }
 
     /// Shows the progress of a call of `name` until the guard is dropped.
@@ -252,7 +252,7 @@ impl<'a> ServerConnection<'a> {
         // The list comes first.
         self.printer.flush()?;
         let plural = if count == 1 { "" } else { "s" };
-        self.printer.talk(&format!("{count} {kind}{plural}"));
+        self.printer.note(&format!("{count} {kind}{plural}"));
         Ok(())
     }
 

@@ -56,7 +56,7 @@ impl ConnectionFailure {
     }
 }
 
-/// What failed, in which the process's exit status and last words are, and what happens next.
+/// What failed, with the exit status of the process and the end of its stderr, and what happens next.
 impl fmt::Display for ConnectionFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cause.fmt(f)?;

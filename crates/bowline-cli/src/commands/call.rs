@@ -11,13 +11,13 @@ use crate::arguments::Arguments;
 use crate::bounded_file::MAX_BYTES;
 use crate::commands::tools;
 use crate::content::{self, Part, ResultPrinter};
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::printer::{OutputClosed, Printer};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, RequestSettings};
-use crate::surroundings::Surroundings;
 
 /// Calls a tool.
 ///
@@ -27,14 +27,14 @@ use crate::surroundings::Surroundings;
 /// failed.
 pub(crate) fn call(
     settings: &RequestSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
     let input = read_stdin_argument(&settings.words)?;
     server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| {
             let tools = tools::list(connection).await?;
@@ -166,7 +166,7 @@ fn print_text(
         results.print(&parts)?;
         if !content::contains_json(&parts, json) {
             results.printer().flush()?;
-            results.printer().talk(HAS_STRUCTURED_CONTENT);
+            results.printer().note(HAS_STRUCTURED_CONTENT);
         }
         return Ok(());
     }

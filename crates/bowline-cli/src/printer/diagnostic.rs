@@ -52,8 +52,8 @@ impl<'a> Diagnostic<'a> {
     }
 
     /// Formats the diagnostic, with line ends.
-    pub(super) fn to_line(&self, talks_json: bool) -> String {
-        if talks_json {
+    pub(super) fn to_line(&self, is_json: bool) -> String {
+        if is_json {
             // Strings, numbers and JSON can always be serialized.
             let json = serde_json::to_string(self).unwrap_or_default();
             let json = redact::json_without_secrets(&json);

@@ -16,12 +16,12 @@ fn find(wanted: ServerChoice, files: &[(&str, &str)]) -> (anyhow::Result<Target>
     for (file, text) in files {
         scratch.write(file, text);
     }
-    let surroundings = Surroundings {
+    let environment = Environment {
         folder: scratch.path().to_owned(),
         variables: [("HOME".into(), "/no/such/home".into())].into(),
     };
     let (mut printer, page) = Printer::captured();
-    let mut target = wanted.find(&[], &surroundings, &mut printer);
+    let mut target = wanted.find(&[], &environment, &mut printer);
     if let Ok(target) = &mut target
         && target.launch.folder.as_deref() == Some(scratch.path())
     {

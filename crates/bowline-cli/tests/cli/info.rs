@@ -245,8 +245,8 @@ fn a_reader_that_leaves_is_no_error() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = place.command(args).stdout(writer).output().unwrap();
-        let talk = text(&output.stderr);
-        assert!(!talk.contains("error"), "{talk}");
+        let messages = text(&output.stderr);
+        assert!(!messages.contains("error"), "{messages}");
         assert_eq!(output.status.code(), Some(0));
     }
 }

@@ -88,7 +88,7 @@ fn all_commands_declare_the_same() {
         &["call", "ask_name"][..],
         &["call", "ask_name", "--answer", "name=Ada"],
         &["call", "ask_name", "--decline"],
-        &["call", "ask_name", "--sample", "x", "--accept-pages"],
+        &["call", "ask_name", "--sample", "x", "--accept-urls"],
         &["info"],
         &["ping"],
         &["resources"],
