@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bowline::transport::{ChildProcess, TransportEnd};
-use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Timeouts};
+use bowline::{
+    Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, NegotiationError,
+    Timeouts,
+};
 use bowline_types::common::Implementation;
 use bowline_types::error::codes;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
@@ -180,13 +183,21 @@ fn is_unresponsive(error: &Error) -> bool {
     error.kind() == ErrorKind::Timeout && !(waits && error.transport_end().is_some())
 }
 
+/// Returns `true` if the server supports none of the revisions of the client.
+fn has_no_common_revision(error: &Error) -> bool {
+    matches!(
+        error.negotiation_error(),
+        Some(NegotiationError::NoCommonRevision { .. })
+    )
+}
+
 /// Returns a sample of output that is not an MCP message, if that may be the reason. A server that
 /// refused the handshake may have written it besides.
 fn malformed_sample(error: &Error) -> Option<String> {
-    let words = error.to_string();
-    let is_refusal = [NO_COMMON_REVISION, HANDSHAKE_REFUSED]
-        .iter()
-        .any(|message| words.contains(message));
+    let is_refusal = matches!(
+        error.negotiation_error(),
+        Some(NegotiationError::NoCommonRevision { .. } | NegotiationError::Refused(_))
+    );
     let sample = error.malformed_sample().filter(|_| !is_refusal)?;
     // Redact before cutting, which may leave a part of a secret.
     let sample = redact::beginning_without_secrets(sample);
@@ -214,7 +225,7 @@ fn hint(error: &Error, context: &FailureContext) -> Option<String> {
         }
         // The error of a program that can't be started says what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
-        (None, Some(_)) if error.to_string().contains(NO_COMMON_REVISION) => {
+        (None, Some(_)) if has_no_common_revision(error) => {
             return Some("omit --revision, or name a revision that the server supports".to_owned());
         }
         (None, _) if is_unresponsive && context.is_stopped => return Some(NO_TERMINAL.to_owned()),
@@ -236,12 +247,6 @@ const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an ar
 
 /// The number of characters shown of output that is not a message.
 const MAX_SAMPLE_LENGTH: usize = 80;
-
-/// The message of a refused handshake.
-const HANDSHAKE_REFUSED: &str = "the server refused the handshake";
-
-/// The message when client and server have no common revision.
-const NO_COMMON_REVISION: &str = "no common protocol version";
 
 /// Returns the error of a call that had these time limits.
 pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::link::{Cause, State};
+use bowline_proto::{CloseReason, NegotiationError};
 
 use crate::error::rounded;
 use crate::transport::TransportEnd;
@@ -46,6 +47,15 @@ impl ConnectionFailure {
     /// Returns `true` if the client has given up: it never connects again.
     pub fn has_given_up(&self) -> bool {
         self.state == State::Closed
+    }
+
+    /// Returns why client and server did not agree on a session, if that is what failed: they have
+    /// no common revision, or the server refused the handshake or sent an invalid response to it.
+    pub fn negotiation_error(&self) -> Option<&NegotiationError> {
+        match &self.cause {
+            Cause::Ended(CloseReason::Negotiation(error)) => Some(error),
+            _ => None,
+        }
     }
 
     /// Returns the end of what the server's process wrote on stderr, as it was written: 64 KiB at

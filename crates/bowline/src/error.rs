@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "client")]
+use bowline_proto::CloseReason;
+#[cfg(feature = "client")]
 use bowline_proto::Instant;
 use bowline_proto::link::State;
 #[cfg(feature = "client")]
 use bowline_proto::link::{Cause, LinkError};
-#[cfg(feature = "client")]
-use bowline_proto::{CloseReason, NegotiationError};
-use bowline_proto::{Outcome, Payload, Sent};
+use bowline_proto::{NegotiationError, Outcome, Payload, Sent};
 use bowline_types::elicitation::ElicitUrlParams;
 use bowline_types::error::{UrlElicitationData, codes};
 use bowline_types::tools::CallToolResult;
@@ -225,6 +225,25 @@ impl Error {
         self.0.details.connection_failure.as_deref()
     }
 
+    /// Returns why client and server did not agree on a session, where the call failed because of
+    /// that. It has the revisions of both where none is common.
+    ///
+    /// ```
+    /// use bowline::{Error, NegotiationError};
+    ///
+    /// fn advice(error: &Error) -> Option<&'static str> {
+    ///     match error.negotiation_error()? {
+    ///         NegotiationError::NoCommonRevision { .. } => Some("update the server"),
+    ///         NegotiationError::Refused(_) => Some("check the licence of the server"),
+    ///         _ => None,
+    ///     }
+    /// }
+    /// # assert_eq!(advice(&Error::new(bowline::ErrorKind::Timeout, "")), None);
+    /// ```
+    pub fn negotiation_error(&self) -> Option<&NegotiationError> {
+        self.connection_failure()?.negotiation_error()
+    }
+
     /// Returns the end of what the server's process wrote on stderr before it ended or its stream
     /// was lost: 64 KiB at most. `None` if that was nothing, or is not known.
     pub fn stderr_tail(&self) -> Option<&str> {
@@ -321,9 +340,7 @@ impl Error {
     #[cfg(feature = "client")]
     pub(crate) fn not_connected(failure: ConnectionFailure) -> Self {
         let mut error = Self::new(give_up_kind(&failure.cause), failure.cause.to_string());
-        if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(refusal))) =
-            &failure.cause
-        {
+        if let Some(NegotiationError::Refused(refusal)) = failure.negotiation_error() {
             error.0.details.server = Some(refusal.clone());
         }
         error.with_connection_failure(failure)

@@ -58,7 +58,10 @@ mod schema;
 /// Where the connection of a client stands.
 pub use bowline_proto::link::State as ConnectionState;
 pub use bowline_proto::link::{Backoff, Cause, LinkConfig, StopOutcome, Transition};
-pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Timeouts};
+pub use bowline_proto::{
+    Agreement, CloseReason, Config, Keepalive, Limits, NegotiationError, Payload, PeerFault, Stats,
+    Timeouts,
+};
 /// The messages themselves.
 pub use bowline_types as types;
 #[cfg(feature = "client")]
