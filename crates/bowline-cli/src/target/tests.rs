@@ -8,7 +8,7 @@ const SERVERS: &str = r#"{"mcpServers": {
     "incomplete": {"command": "${NO_SUCH}"}
 }}"#;
 
-/// What becomes of `wanted` in a project with `SERVERS`, and what is said meanwhile.
+/// What becomes of `wanted` in a project with `SERVERS`, and the warnings.
 fn find(wanted: ServerChoice, files: &[(&str, &str)]) -> (anyhow::Result<Target>, String) {
     let scratch = Scratch::new();
     scratch.write(".git/HEAD", "");

@@ -59,7 +59,7 @@ async fn who_writes_to_a_dead_child_learns_what_happened() {
     end_of(&mut *stream.reader).await;
     // More than a pipe holds: its stdin may be closed a moment later than its stdout.
     let error = stream.writer.write_all(&[b'x'; 128 * 1024]).await;
-    let error = error.expect_err("nobody reads");
+    let error = error.expect_err("the reader is closed");
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     let words = transport_end(&mut stream).await.0.reason;
     assert!(
@@ -150,7 +150,7 @@ fn client_with_a_child(name: &str, variable: Option<(&str, &str)>) -> (Child, Pa
         .expect("it starts");
     let group = || fs::read_to_string(&path).ok()?.trim().parse::<i32>().ok();
     until("it says its group", LONG, || group().is_some());
-    let group = group().expect("it said so");
+    let group = group().expect("it printed its group");
     (client, path, group)
 }
 
