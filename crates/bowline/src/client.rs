@@ -83,8 +83,8 @@ pub use subscription::{SubscribeCall, Subscription, SubscriptionEvent};
 /// println!("{}", sum.text());
 ///
 /// // What has no method of its own is called by name.
-/// let answer = client.call("example/status", serde_json::json!({"verbose": true})).await?;
-/// println!("{}", answer.as_str());
+/// let result = client.call("example/status", serde_json::json!({"verbose": true})).await?;
+/// println!("{}", result.as_str());
 /// client.stop().await;
 /// # Ok(())
 /// # }
@@ -325,7 +325,7 @@ impl Client {
         self.shared.with(|core, now| core.link.reconnect_now(now))
     }
 
-    /// Stops for good: what waits ends at once, notifications and answers that have not left
+    /// Stops for good: what waits ends at once, notifications and responses that have not left
     /// get 50 ms, and the transport is closed. Every stop succeeds, and returns when the
     /// client is closed; the result is `Begun` for the first one. Cancel safe.
     pub async fn stop(&self) -> StopOutcome {

@@ -31,7 +31,7 @@ use crate::transport::TransportEnd;
 ///
 /// fn advice(error: &Error) -> &'static str {
 ///     match (error.kind(), error.recovery()) {
-///         (ErrorKind::JsonRpc, _) => "the server answered with an error",
+///         (ErrorKind::JsonRpc, _) => "the server returned an error",
 ///         (_, Recovery::Retry) => "try again",
 ///         (_, Recovery::Reconnect) => "try again when the connection is back",
 ///         (_, Recovery::Abort) => "give up",
@@ -40,7 +40,7 @@ use crate::transport::TransportEnd;
 /// }
 /// # let error = Error::new(ErrorKind::Timeout, "after 30s").in_operation("tools/list");
 /// # assert_eq!(advice(&error), "try again");
-/// # assert_eq!(error.to_string(), "tools/list: no answer came in time: after 30s");
+/// # assert_eq!(error.to_string(), "tools/list: no response in time: after 30s");
 /// ```
 pub struct Error(Box<Inner>);
 
@@ -82,7 +82,7 @@ pub enum ErrorKind {
     TransportDown,
     /// The peer broke the protocol.
     Protocol,
-    /// The server answered with an error: see [`Error::server_error`].
+    /// The server returned an error: see [`Error::server_error`].
     JsonRpc,
     /// Not allowed in the present state.
     State,
@@ -114,7 +114,7 @@ pub enum ErrorKind {
     /// The parameters of a call can't be sent: they, or the arguments of a tool, are no JSON
     /// object.
     InvalidParams,
-    /// A handler of this client failed to answer a request of the server, so that the call could
+    /// A handler of this client failed, so that the call could
     /// not continue: see [`Error::handler_error`].
     Handler,
 }
@@ -125,10 +125,10 @@ impl ErrorKind {
             Self::Transport => "the transport could not be opened",
             Self::TransportDown => "the transport was lost",
             Self::Protocol => "the peer broke the protocol",
-            Self::JsonRpc => "the server answered with an error",
+            Self::JsonRpc => "the server returned an error",
             Self::State => "not allowed in this state",
             Self::Unavailable => "not connected",
-            Self::Timeout => "no answer came in time",
+            Self::Timeout => "no response in time",
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
             Self::Backpressure => "too many messages in flight",
@@ -182,12 +182,12 @@ impl Error {
         self.0.operation.as_deref()
     }
 
-    /// Returns the error with which the server answered.
+    /// Returns the error that the server returned.
     pub fn server_error(&self) -> Option<&ErrorObject> {
         self.0.details.server.as_ref()
     }
 
-    /// Returns the error with which this client answered a request of the server during the call:
+    /// Returns the error that this client returned for a request of the server during the call:
     /// there was no handler, the user declined, or the handler failed.
     pub fn handler_error(&self) -> Option<&ErrorObject> {
         self.0.details.handler.as_ref()
@@ -322,7 +322,7 @@ impl Error {
         let inner = &mut *self.0;
         if failure.has_given_up() {
             inner.kind = match give_up_kind(&failure.cause) {
-                // The server has answered the handshake with an error, and not this call.
+                // The server has refused the handshake, and not this call.
                 ErrorKind::JsonRpc => ErrorKind::Unavailable,
                 kind => kind,
             };
@@ -563,10 +563,7 @@ mod tests {
             let elapsed = Duration::from_nanos(nanos);
             let timed_out = Outcome::TimedOut { elapsed };
             let error = Error::from_outcome(timed_out, None, None).unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                format!("no answer came in time: {message}")
-            );
+            assert_eq!(error.to_string(), format!("no response in time: {message}"));
             assert_eq!(error.elapsed(), Some(elapsed));
         }
     }

@@ -1,7 +1,7 @@
 //! Lists and contents that need not be fetched again (2026-07-28, server/utilities/caching).
 //!
 //! A result is kept for the time that its server gives, and forgotten when the server notifies that
-//! it has changed or the connection is lost: another server may answer then. What was asked for
+//! it has changed or the connection is lost: another server may answer then. What was requested
 //! before a change is not kept when it comes after it.
 
 use std::collections::{HashMap, VecDeque};
@@ -83,7 +83,7 @@ impl Default for CachePolicy {
     }
 }
 
-/// What a result answers: the method and everything that decides the result (CH-4).
+/// The key of a result: the method and everything that decides the result (CH-4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// A page of a list.

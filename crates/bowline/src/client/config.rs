@@ -149,8 +149,8 @@ impl ClientConfig {
         self
     }
 
-    /// Adds a handler for requests of any method. A request without a handler is answered with
-    /// the error "method not found".
+    /// Adds a handler for requests of any method. The response to a request without a
+    /// handler is the error "method not found".
     ///
     /// A handler is dropped when the server no longer needs its result.
     pub fn on_raw_request<F, Fut>(&mut self, method: impl Into<Box<str>>, handler: F) -> &mut Self

@@ -2,7 +2,7 @@
 //! feature `validate`.
 //!
 //! A schema is known from when its tool was listed until the server notifies that its tools have
-//! changed or the connection is lost: another server may answer then. A call is held to what was
+//! changed or the connection is lost: another server may respond then. A call is held to what was
 //! known when it was made, or a server could send `list_changed` just before a result that doesn't
 //! fit. A schema is compiled when the first result comes. Without the feature there is nothing
 //! here, and nothing is checked.

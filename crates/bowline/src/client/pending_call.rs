@@ -90,11 +90,11 @@ impl PendingCall {
     /// ```
     /// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
     /// let call = client.call("tools/call", r#"{"name":"copy"}"#);
-    /// let mut answer = call.with_progress().send();
-    /// while let Some(progress) = answer.progress().await {
+    /// let mut call = call.with_progress().send();
+    /// while let Some(progress) = call.progress().await {
     ///     println!("{:?}", progress.message);
     /// }
-    /// let result = answer.await?;
+    /// let result = call.await?;
     /// # let _ = result;
     /// # Ok(())
     /// # }

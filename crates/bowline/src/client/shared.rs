@@ -100,7 +100,7 @@ pub(super) struct Slot {
     /// No caller waits any more; the result, which is on its way, may be a task.
     pub(super) is_orphan: bool,
     pub(super) progress: VecDeque<Payload>,
-    /// The task that answers input requests of the server for this call.
+    /// The task that handles input requests of the server for this call.
     pub(super) input: Option<AbortHandle>,
 }
 

@@ -83,11 +83,11 @@ impl UrlRetryPolicy {
         let Some(confirmed) = &self.confirmed else {
             return pending().await;
         };
-        let answered = match caught(|| confirmed(elicitations)) {
-            Ok(answering) => CatchPanic::new(answering).await,
+        let outcome = match caught(|| confirmed(elicitations)) {
+            Ok(response) => CatchPanic::new(response).await,
             Err(panicked) => Err(panicked),
         };
-        answered.unwrap_or_else(|panicked| {
+        outcome.unwrap_or_else(|panicked| {
             tracing::error!(
                 panic = panicked.0,
                 "handler of required URL elicitations panicked"

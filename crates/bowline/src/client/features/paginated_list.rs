@@ -287,20 +287,20 @@ impl<'c, P: ListPage> Pages<'c, P> {
         } else {
             call
         };
-        let mut answer = call.send();
-        self.used_cache |= answer.is_cached();
+        let mut call = call.send();
+        self.used_cache |= call.is_cached();
         let before = self.sent;
-        if !answer.is_cached() {
+        if !call.is_cached() {
             // The future may be dropped here, with the request under way.
             self.sent = Sent::Maybe;
         }
-        let page = (&mut answer).await;
+        let page = (&mut call).await;
         if let Err(error) = &page
             && error.may_have_run() == Some(false)
         {
             self.sent = before;
         }
-        self.bytes += answer.size();
+        self.bytes += call.size();
         page
     }
 

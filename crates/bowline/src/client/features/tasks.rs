@@ -49,7 +49,7 @@ pub(in crate::client) fn cancel_orphan(shared: &Arc<Shared>, result: &Payload) {
 const TASK: &str = "task";
 
 impl ClientConfig {
-    /// Lets servers of 2026-07-28 answer a call of a tool with a task: declares the extension
+    /// Lets servers of 2026-07-28 respond to a call of a tool with a task: declares the extension
     /// `io.modelcontextprotocol/tasks`. [Calls](super::Tools::call) that become tasks are
     /// polled until they have ended.
     ///
@@ -115,14 +115,14 @@ impl<'c> Tasks<'c> {
         self.about(Method::CancelTask, id.into())
     }
 
-    /// Answers input requests of a task, by their keys. New in 2026-07-28.
+    /// Sends responses to input requests of a task, by their keys. New in 2026-07-28.
     /// [`TaskHandle::wait`] answers them with the handlers of the client.
     pub fn update(
         self,
         id: impl Into<String>,
-        answers: impl Into<Map<InputResponse>>,
+        responses: impl Into<Map<InputResponse>>,
     ) -> TypedCall<'c, EmptyResult> {
-        let params = UpdateTaskParams::new(id, answers);
+        let params = UpdateTaskParams::new(id, responses);
         let params = self.client.encode(&params);
         TypedCall::new(self.client.call(Method::UpdateTask.as_str(), params))
     }

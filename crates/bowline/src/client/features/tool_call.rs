@@ -72,7 +72,7 @@ impl ToolCall<'_> {
     /// are listed first, where that was not done.
     ///
     /// Not cancel safe: dropping the future cancels the call, and the task if the server has
-    /// answered with one.
+    /// responded with one.
     ///
     /// # Errors
     ///

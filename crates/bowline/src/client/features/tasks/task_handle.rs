@@ -222,7 +222,7 @@ impl TaskHandle {
     ///
     /// Of kind [`Cancelled`](ErrorKind::Cancelled) when it was cancelled,
     /// [`JsonRpc`](ErrorKind::JsonRpc) when it failed with an error or the server doesn't know
-    /// it, [`Timeout`](ErrorKind::Timeout) when the server doesn't answer,
+    /// it, [`Timeout`](ErrorKind::Timeout) when the server doesn't respond,
     /// [`InvalidResponse`](ErrorKind::InvalidResponse) when it has ended without a result,
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) as for
     /// [calls](crate::client::features::Tools::call).
