@@ -61,7 +61,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 async fn stream() -> Result<Duration, Box<dyn Error>> {
     let (transport, mut acceptor) = memory::pair();
     let client = Client::start(transport, config());
-    let mut stream = BufReader::new(acceptor.accept().await.ok_or("nobody connects")?);
+    let mut stream = BufReader::new(acceptor.accept().await.ok_or("no client connects")?);
     let mut line = String::new();
     stream.read_line(&mut line).await?;
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;

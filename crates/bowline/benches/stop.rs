@@ -217,7 +217,7 @@ async fn stop_inside_a_handler(
         let sender = sender.lock().ok().and_then(|mut sender| sender.take());
         async move {
             if let (Some(client), Some(sender)) = (client, sender) {
-                // Whoever waits may be gone.
+                // The receiver may be dropped.
                 let _ = sender.send(timed(&client).await);
             }
         }

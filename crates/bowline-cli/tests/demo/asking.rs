@@ -107,9 +107,9 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
                 // LC-48: with what is needed as its data.
                 Era::Stateless => {
                     let error = error(&client, "tools/call", &params).await;
-                    let told = error.server_error().unwrap();
-                    assert_eq!(told.code, -32021, "{name}");
-                    told.data.as_ref().unwrap().as_str().to_owned()
+                    let refusal = error.server_error().unwrap();
+                    assert_eq!(refusal.code, -32021, "{name}");
+                    refusal.data.as_ref().unwrap().as_str().to_owned()
                 }
             };
             assert!(words.contains(capability), "{words}");

@@ -300,7 +300,7 @@ async fn a_slow_watch_gets_the_latest_states_and_nothing_piles_up() -> Test {
     assert_eq!(steady.state(), ConnectionState::Closed);
     started(&registry, "steady").ready().await?;
     let count = reported_states(&mut watch, &mut known).await;
-    assert!(count <= 4, "{count} were told");
+    assert!(count <= 4, "{count} were reported");
     assert_eq!(
         known,
         BTreeMap::from([("steady".to_owned(), ConnectionState::Ready)])

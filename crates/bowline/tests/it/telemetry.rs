@@ -457,5 +457,5 @@ fn a_subscriber_may_use_the_session_that_info_is_about() {
             .expect("the test listens");
     });
     let seen = is_done.recv_timeout(Duration::from_secs(60));
-    assert_eq!(seen.expect("nobody waits for a lock for ever"), 1);
+    assert_eq!(seen.expect("no lock is waited for without end"), 1);
 }

@@ -215,7 +215,7 @@ async fn what_is_fresh_is_not_asked_for_again_until_it_changes() -> Test {
     assert_eq!(
         (first, listed(&client).await),
         (1, 1),
-        "nobody answers the second"
+        "the second has no response"
     );
 
     // The skipped items are available on request.

@@ -156,7 +156,7 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
         ] {
             list(&client, &mut server, schema).await?;
             let called_so = call(&client, &mut server, rest).await?;
-            let told = match (is_strict, called_so) {
+            let reason = match (is_strict, called_so) {
                 (false, Ok(result)) => {
                     assert_eq!(result.text(), "said");
                     result.unvalidated_reason().unwrap_or_default().to_owned()
@@ -168,7 +168,7 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
                 }
                 (_, other) => panic!("{words}: {other:?}"),
             };
-            assert!(told.contains(words), "{told}");
+            assert!(reason.contains(words), "{reason}");
             let unvalidated = called(&client, &mut server, rest, false).await??;
             assert_eq!(unvalidated.unvalidated_reason(), None, "validation is off");
             // That there is nothing is seen without a schema.

@@ -50,7 +50,7 @@ impl StreamPeer for Slow {
             slept
                 .as_mut()
                 .poll(cx)
-                .map(|()| Some(TransportEnd::new("told")))
+                .map(|()| Some(TransportEnd::new("reported")))
         }))
     }
 }
@@ -73,7 +73,7 @@ async fn a_slow_peer_is_queried_once_for_the_reason_of_a_broken_pipe() -> Test {
     client.ready().await?;
     breaks.set();
     let error = client.call("tools/list", ()).await.unwrap_err();
-    assert!(error.to_string().contains("told"), "{error}");
+    assert!(error.to_string().contains("reported"), "{error}");
     let asked = asked.load(Ordering::SeqCst);
     assert!(asked < 10, "{asked}");
     Ok(())

@@ -95,7 +95,7 @@ async fn a_subscription_of_the_handshake_era_outlives_its_connection() -> Test {
     assert_eq!(
         watched.next().await,
         Some(SubscriptionEvent::Unknown),
-        "ten were told as one"
+        "ten are one event"
     );
     drop(watched);
     server.expect("resources/unsubscribe").await?;
@@ -161,7 +161,7 @@ async fn a_server_that_doesnt_confirm_in_time_is_an_error() -> Test {
     server.hang_up();
     let mut server = able_again(&client, &mut peer, NEW).await?;
     server.expect(LISTEN).await?;
-    assert_eq!(watched.next().await, None, "it is told");
+    assert_eq!(watched.next().await, None, "it has ended");
     let error = watched.end().expect("it is over").expect_err("and why");
     assert_eq!(error.kind(), ErrorKind::Timeout);
     Ok(())
@@ -277,7 +277,7 @@ async fn subscribing_without_a_connection_fails_or_waits_as_configured() -> Test
 
     // There is no response: it waits, though not for ever.
     let waiting = client.resources().subscribe("x:/a").wait_for_ready();
-    let error = waiting.await.expect_err("nobody is there");
+    let error = waiting.await.expect_err("there is no server");
     assert_eq!(error.kind(), ErrorKind::Timeout);
 
     let (transport, mut peer) = bowline::testing::peer();

@@ -51,8 +51,8 @@ async fn tools() {
     assert!(!tools.contains(&"trigger-sampling-request".to_owned()));
 
     let message = "Knoten – 結び目 – 🪢\n\"quoted\" \u{2028} \u{0}";
-    let said = server.text("echo", json!({"message": message})).await;
-    assert_eq!(said, format!("Echo: {message}"));
+    let output = server.text("echo", json!({"message": message})).await;
+    assert_eq!(output, format!("Echo: {message}"));
     let sum = server.text("get-sum", json!({"a": 2, "b": 3.5})).await;
     assert_eq!(sum, "The sum of 2 and 3.5 is 5.5.");
     let weather = json!({"location": "New York"});
@@ -182,10 +182,10 @@ async fn progress_and_cancellation() {
     let server = connect(config()).await;
     let tools = server.client.tools();
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let seen = Arc::clone(&heard);
     let steps = json!({"duration": 0.2, "steps": 4});
     let done = tools.call("trigger-long-running-operation", steps);
-    let done = done.on_progress(move |it| told.lock().expect("whole").push(it.progress));
+    let done = done.on_progress(move |it| seen.lock().expect("whole").push(it.progress));
     let done = done.await.expect("an answer").text();
     assert!(done.contains("Steps: 4"), "{done}");
     let heard: Vec<_> = heard
@@ -205,7 +205,7 @@ async fn progress_and_cancellation() {
     assert!(endless.cancel_handle().cancel("enough"));
     let error = endless.await.expect_err("it was cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
-    // It goes on reporting, which harms nobody.
+    // It goes on reporting, which does no harm.
     assert_eq!(
         server.text("echo", json!({"message": "x"})).await,
         "Echo: x"

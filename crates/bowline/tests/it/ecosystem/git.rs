@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::ecosystem::killing::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config};
 
-/// A repository with one commit, whatever the settings of whoever runs the tests.
+/// A repository with one commit, whatever the settings of the user.
 fn repository() -> Folder {
     let folder = Folder::new();
     let git = |args: &[&str]| {

@@ -50,9 +50,9 @@ pub(crate) async fn tools(server: &Connected, name: &str, revision: Revision) {
 pub(crate) async fn patience(server: &Connected) {
     let tools = server.client.tools();
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let seen = Arc::clone(&heard);
     let counted = tools.call("count", json!({"steps": 3}));
-    let counted = counted.on_progress(move |it| told.lock().expect("whole").push(it.progress));
+    let counted = counted.on_progress(move |it| seen.lock().expect("whole").push(it.progress));
     let counted = counted.await.expect("an answer");
     assert_eq!(counted.text(), "counted to 3");
     let heard: Vec<_> = heard
@@ -183,7 +183,7 @@ pub(crate) async fn kept_lists(server: &Connected) {
     // This list may not be kept, and is asked for.
     let mut tools = client.tools().list_all().into_future();
     let asked = tokio::time::timeout(Duration::from_millis(100), &mut tools);
-    assert!(asked.await.is_err(), "nobody answers");
+    assert!(asked.await.is_err(), "no response");
     thaw(process);
     assert!(!tools.await.expect("tools").is_empty());
 }

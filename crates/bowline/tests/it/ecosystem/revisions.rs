@@ -86,9 +86,9 @@ async fn tools(server: &Connected, revision: Revision) {
     assert_eq!(failed.kind(), ErrorKind::Tool);
 
     let heard = Arc::new(Mutex::new(0));
-    let told = Arc::clone(&heard);
+    let seen = Arc::clone(&heard);
     let counted = client.tools().call("count", json!({"steps": 3}));
-    let counted = counted.on_progress(move |_| *told.lock().expect("whole") += 1);
+    let counted = counted.on_progress(move |_| *seen.lock().expect("whole") += 1);
     assert_eq!(counted.await.expect("an answer").text(), "counted to 3");
     assert_eq!(*heard.lock().expect("whole"), 3);
 }
