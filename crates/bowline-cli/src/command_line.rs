@@ -44,7 +44,7 @@ fn report_refusal(refusal: clap::Error, words: &TypedWords) -> ExitStatus {
     let mut printer = Printer::standard(ColourChoice::Never);
     // The command line was not parsed, so it is not known if this is an option.
     if words.has("--json") {
-        printer.talk_json();
+        printer.write_messages_as_json();
     }
     let (error, hint) = match refusal.kind() {
         ErrorKind::MissingSubcommand => ("no command given".to_owned(), None),

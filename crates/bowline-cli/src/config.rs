@@ -26,7 +26,7 @@ use crate::config::entry::Entry;
 use crate::config::file::ConfigFile;
 use crate::config::locations::{Location, Origin, locations};
 use crate::config::problem::Problem;
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 use crate::target::DEMO;
 
 /// All configured servers.
@@ -63,10 +63,10 @@ impl Catalogue {
     ///
     /// If a named file is invalid or can't be read. Other invalid files are skipped: see
     /// [`problems`](Self::problems).
-    pub(crate) fn load(named: &[PathBuf], surroundings: &Surroundings) -> anyhow::Result<Self> {
+    pub(crate) fn load(named: &[PathBuf], environment: &Environment) -> anyhow::Result<Self> {
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
-        for location in locations(named, surroundings) {
+        for location in locations(named, environment) {
             // Several paths may lead to the same file, which counts once.
             let path = location
                 .path
@@ -75,7 +75,7 @@ impl Catalogue {
             if !seen.insert(path) {
                 continue;
             }
-            let Some(file) = ConfigFile::read(location, surroundings) else {
+            let Some(file) = ConfigFile::read(location, environment) else {
                 continue;
             };
             match &file.entries {
@@ -137,8 +137,8 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    fn surroundings(scratch: &Scratch) -> Surroundings {
-        Surroundings {
+    fn environment(scratch: &Scratch) -> Environment {
+        Environment {
             folder: scratch.path().join("project"),
             variables: [("HOME".into(), scratch.path().join("home").into())].into(),
         }
@@ -159,7 +159,7 @@ mod tests {
         scratch.write("project/.mcp.json", list(&["a", "b", "demo"]));
         scratch.write("project/.cursor/mcp.json", list(&["b", "c"]));
         scratch.write("home/.claude.json", list(&["c", "b"]));
-        let here = surroundings(&scratch);
+        let here = environment(&scratch);
         let catalogue = Catalogue::load(&[], &here).unwrap();
         let servers = catalogue.servers();
         let servers = servers.iter().map(|found| {
@@ -227,7 +227,7 @@ mod tests {
             scratch.write("home/.cursor/mcp.json", server(user));
             // Only the first of the user's servers counts.
             scratch.write("home/.claude.json", server(r#""command": "third""#));
-            let here = surroundings(&scratch);
+            let here = environment(&scratch);
             let catalogue = Catalogue::load(&[], &here).unwrap();
             let conflict = catalogue.conflicting_user_entry(&catalogue.find("a").unwrap());
             let conflict = conflict.map(|conflict| conflict.source.shown.as_str());
@@ -245,7 +245,7 @@ mod tests {
         scratch.write("project/.git/HEAD", "");
         let invalid = scratch.write("project/.mcp.json", "{");
         scratch.write("project/mcp.json", list(&["a"]));
-        let here = surroundings(&scratch);
+        let here = environment(&scratch);
         let catalogue = Catalogue::load(&[], &here).unwrap();
         assert!(catalogue.find("a").is_some());
         let problems: Vec<_> = catalogue.problems().map(ToString::to_string).collect();
@@ -261,7 +261,7 @@ mod tests {
         scratch.write("project/.mcp.json", list(&["a"]));
         let first = scratch.write("first.json", list(&["b"]));
         let second = scratch.write("second.json", list(&["b", "c"]));
-        let here = surroundings(&scratch);
+        let here = environment(&scratch);
         let catalogue = Catalogue::load(&[first.clone(), second, first], &here).unwrap();
         assert_eq!(catalogue.files.len(), 2);
         assert!(catalogue.find("a").is_none());

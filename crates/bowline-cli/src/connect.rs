@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bowline::transport::{ChildProcess, TransportEnd};
-use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Timeouts};
+use bowline::{
+    Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, NegotiationError,
+    Timeouts,
+};
 use bowline_types::common::Implementation;
 use bowline_types::error::codes;
 use bowline_types::{ErrorObject, Method, Revision, Revisions};
@@ -100,12 +103,12 @@ pub(crate) async fn connect(
     config: ClientConfig,
     hint_context: HintContext,
 ) -> anyhow::Result<Client> {
-    let children = server.children();
+    let processes = server.processes();
     let connected = Client::connect(server, config).await;
     connected.map_err(|error| {
         let context = FailureContext {
-            is_stopped: children.is_stopped(),
-            last_words: children.last_words(),
+            is_stopped: processes.is_stopped(),
+            stderr_tail: processes.stderr_tail(),
             hint_context,
         };
         connect_error(&error, &context)
@@ -118,7 +121,7 @@ struct FailureContext {
     /// `true` if the server process is stopped.
     is_stopped: bool,
     /// The last lines that it wrote to stderr.
-    last_words: Option<String>,
+    stderr_tail: Option<String>,
     /// What the user asked for.
     hint_context: HintContext,
 }
@@ -130,7 +133,7 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
         _ => ExitStatus::Unreachable,
     };
     let is_unresponsive = is_unresponsive(error);
-    let mut last_words = error.transport_end().and_then(TransportEnd::last_words);
+    let mut stderr_tail = error.transport_end().and_then(TransportEnd::stderr_tail);
     let mut words = format!("cannot connect: {}", reason(error));
     if is_unresponsive && context.is_stopped {
         words += "; the server process is stopped, which happens when it tries to read from the terminal";
@@ -138,11 +141,11 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
     if let Some(sample) = malformed_sample(error) {
         words += &format!("; the server wrote a line that is not an MCP message: `{sample}`");
     }
-    if is_unresponsive && let Some(lines) = &context.last_words {
+    if is_unresponsive && let Some(lines) = &context.stderr_tail {
         words += &stderr_suffix(lines);
-        last_words = Some(lines.clone());
+        stderr_tail = Some(lines.clone());
     }
-    let failure = Failure::new(status, anyhow!(words)).last_words(last_words);
+    let failure = Failure::new(status, anyhow!(words)).stderr_tail(stderr_tail);
     match hint(error, context) {
         Some(hint) => failure.hint(hint).into(),
         None => failure.into(),
@@ -153,7 +156,7 @@ fn connect_error(error: &Error, context: &FailureContext) -> anyhow::Error {
 fn reason(error: &Error) -> String {
     match (error.transport_end(), error.connection_failure()) {
         // How the process ended is more specific than that it ended too often.
-        (Some(ending), _) if !is_unresponsive(error) => ending.reason.clone(),
+        (Some(transport_end), _) if !is_unresponsive(error) => transport_end.reason.clone(),
         (_, Some(failure)) if failure.has_given_up() => {
             let cause = match &failure.cause {
                 Cause::OpenFailed(reason) => reason.clone(),
@@ -180,13 +183,21 @@ fn is_unresponsive(error: &Error) -> bool {
     error.kind() == ErrorKind::Timeout && !(waits && error.transport_end().is_some())
 }
 
+/// Returns `true` if the server supports none of the revisions of the client.
+fn has_no_common_revision(error: &Error) -> bool {
+    matches!(
+        error.negotiation_error(),
+        Some(NegotiationError::NoCommonRevision { .. })
+    )
+}
+
 /// Returns a sample of output that is not an MCP message, if that may be the reason. A server that
 /// refused the handshake may have written it besides.
 fn malformed_sample(error: &Error) -> Option<String> {
-    let words = error.to_string();
-    let is_refusal = [NO_COMMON_REVISION, HANDSHAKE_REFUSED]
-        .iter()
-        .any(|message| words.contains(message));
+    let is_refusal = matches!(
+        error.negotiation_error(),
+        Some(NegotiationError::NoCommonRevision { .. } | NegotiationError::Refused(_))
+    );
     let sample = error.malformed_sample().filter(|_| !is_refusal)?;
     // Redact before cutting, which may leave a part of a secret.
     let sample = redact::beginning_without_secrets(sample);
@@ -214,7 +225,7 @@ fn hint(error: &Error, context: &FailureContext) -> Option<String> {
         }
         // The error of a program that can't be started says what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
-        (None, Some(_)) if error.to_string().contains(NO_COMMON_REVISION) => {
+        (None, Some(_)) if has_no_common_revision(error) => {
             return Some("omit --revision, or name a revision that the server supports".to_owned());
         }
         (None, _) if is_unresponsive && context.is_stopped => return Some(NO_TERMINAL.to_owned()),
@@ -236,12 +247,6 @@ const NO_TERMINAL: &str = "a server has no terminal: pass what it needs as an ar
 
 /// The number of characters shown of output that is not a message.
 const MAX_SAMPLE_LENGTH: usize = 80;
-
-/// The message of a refused handshake.
-const HANDSHAKE_REFUSED: &str = "the server refused the handshake";
-
-/// The message when client and server have no common revision.
-const NO_COMMON_REVISION: &str = "no common protocol version";
 
 /// Returns the error of a call that had these time limits.
 pub(crate) fn call_error_within(error: Error, limits: Timeouts) -> anyhow::Error {
@@ -270,8 +275,8 @@ pub(crate) fn call_error(error: Error) -> anyhow::Error {
         | ErrorKind::Shutdown => ExitStatus::Unreachable,
         _ => ExitStatus::Failed,
     };
-    let last_words = error.transport_end().and_then(TransportEnd::last_words);
-    let failure = |error: Error| Failure::new(status, anyhow!(error)).last_words(last_words);
+    let stderr_tail = error.transport_end().and_then(TransportEnd::stderr_tail);
+    let failure = |error: Error| Failure::new(status, anyhow!(error)).stderr_tail(stderr_tail);
     // The server requires a capability that we have not declared (2026-07-28, LC-48).
     let is_undeclared = error
         .server_error()
@@ -279,7 +284,7 @@ pub(crate) fn call_error(error: Error) -> anyhow::Error {
     // The call was refused, and not executed.
     if let [elicitation, ..] = &error.url_elicitations()[..] {
         let url: String = elicitation.url.chars().take(MAX_URL_LENGTH).collect();
-        let hint = format!("open {url} if you trust it, then call again with --accept-pages");
+        let hint = format!("open {url} if you trust it, then call again with --accept-urls");
         return failure(error).hint(hint).into();
     }
     match execution_hint(&error) {
@@ -362,8 +367,7 @@ mod tests {
         let script = "echo no licence >&2; exit 3";
         let dying = refused(ChildProcess::new("/bin/sh").args(["-c", script]));
         assert_eq!(Failure::status_of(&dying), ExitStatus::Unreachable);
-        let words =
-            "cannot connect: the server ended with exit status: 3; its last words: no licence";
+        let words = "cannot connect: the server ended with exit status: 3; stderr: no licence";
         assert_eq!(dying.to_string(), words);
         assert!(Failure::hint_of(&dying).is_some());
     }

@@ -126,7 +126,7 @@ impl<'a> ResultPrinter<'a> {
             return self.write_raw(parts);
         }
         if parts.is_empty() {
-            self.printer.talk("the result is empty");
+            self.printer.note("the result is empty");
         }
         let has_bytes = parts.iter().any(Part::is_bytes);
         let has_room = self.can_save(parts)?;
@@ -209,7 +209,7 @@ impl<'a> ResultPrinter<'a> {
     pub(crate) fn finish(self, format: Format, made: Option<&str>) -> anyhow::Result<()> {
         if self.is_escaped {
             self.printer.flush()?;
-            self.printer.talk(ESCAPED);
+            self.printer.note(ESCAPED);
         }
         let error = match self.lost {
             0 => return Ok(()),
@@ -285,14 +285,14 @@ impl<'a> ResultPrinter<'a> {
             Format::Text => {
                 let what = mime_type.unwrap_or(kind);
                 let message = format!("saved {what}, {size} bytes, as {path}");
-                self.printer.talk(&message);
+                self.printer.note(&message);
             }
             Format::Json => {
                 let mut message = json!({"saved": path, "bytes": size});
                 if let Some(mime_type) = mime_type {
                     message["mime_type"] = json!(mime_type);
                 }
-                self.printer.talk_object(&message);
+                self.printer.note_object(&message);
             }
         }
         Ok(())

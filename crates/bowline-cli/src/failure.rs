@@ -12,7 +12,7 @@ pub(crate) struct Failure {
     error: anyhow::Error,
     hint: Option<Cow<'static, str>>,
     /// The last lines that the server wrote to stderr.
-    last_words: Option<String>,
+    stderr_tail: Option<String>,
     status: ExitStatus,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn message_with_causes(error: &anyhow::Error) -> String {
 }
 
 /// Formats the last lines of stderr as the end of an error message.
-pub(crate) fn stderr_suffix(last_words: &str) -> String {
-    format!("; its last words: {}", last_words.replace('\n', " "))
+pub(crate) fn stderr_suffix(stderr_tail: &str) -> String {
+    format!("; stderr: {}", stderr_tail.replace('\n', " "))
 }
 
 impl Failure {
@@ -50,14 +50,14 @@ impl Failure {
         Self {
             error,
             hint: None,
-            last_words: None,
+            stderr_tail: None,
             status,
         }
     }
 
     /// Sets the last lines that the server wrote to stderr. The error message has them on one line.
-    pub(crate) fn last_words(mut self, lines: Option<String>) -> Self {
-        self.last_words = lines;
+    pub(crate) fn stderr_tail(mut self, lines: Option<String>) -> Self {
+        self.stderr_tail = lines;
         self
     }
 
@@ -73,10 +73,10 @@ impl Failure {
     }
 
     /// Returns the last lines that the server wrote to stderr before `error`.
-    pub(crate) fn last_words_of(error: &anyhow::Error) -> Option<&str> {
+    pub(crate) fn stderr_tail_of(error: &anyhow::Error) -> Option<&str> {
         let failure = error.downcast_ref::<Self>()?;
-        let own = failure.last_words.as_deref();
-        own.or_else(|| Self::last_words_of(&failure.error))
+        let own = failure.stderr_tail.as_deref();
+        own.or_else(|| Self::stderr_tail_of(&failure.error))
     }
 
     /// Returns the inner error of `error`, if it is an `E`.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use bowline::transport::ChildProcess;
 
+use crate::environment::Environment;
 use crate::redact;
-use crate::surroundings::Surroundings;
 
 /// A command with its arguments and environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,8 +38,8 @@ impl Launch {
     }
 
     /// Registers the secrets that the server is given, so that they are redacted from its output.
-    pub(crate) fn register_secrets(&self, surroundings: &Surroundings) {
-        let own = surroundings.variables.iter();
+    pub(crate) fn register_secrets(&self, environment: &Environment) {
+        let own = environment.variables.iter();
         let own = own.filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
             self.inherits_env && redact::is_secret_variable(&name, &value)

@@ -16,6 +16,7 @@ mod content;
 mod demo;
 mod descriptors;
 mod durations;
+mod environment;
 mod escape;
 mod excerpt;
 mod exit;
@@ -36,7 +37,6 @@ mod server_requests;
 mod settings;
 mod signature;
 mod suggestion;
-mod surroundings;
 mod table;
 mod target;
 mod timeline;
@@ -49,6 +49,7 @@ use std::process::ExitCode;
 use crate::args::server_commands::ServerCommand;
 use crate::args::{Args, Command};
 use crate::charset::Charset;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::printer::{OutputClosed, Printer};
@@ -57,7 +58,6 @@ use crate::settings::{
     RequestSettings, ServeSettings, ServerSettings, ServersSettings, TerminalSettings,
     WatchSettings,
 };
-use crate::surroundings::Surroundings;
 
 fn main() -> ExitCode {
     let args = match command_line::parse(&env::args_os().collect::<Vec<_>>()) {
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     };
     let mut printer = Printer::standard(args.color);
     if args.json {
-        printer.talk_json();
+        printer.write_messages_as_json();
     }
     let outcome = run(args, &mut printer);
     outcome
@@ -100,9 +100,9 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
             commands::explain(&settings, printer)
         }
         Command::Servers(args) => {
-            let surroundings = Surroundings::current()?;
+            let environment = Environment::current()?;
             let settings = ServersSettings::resolve(args, format);
-            commands::servers(&settings, &surroundings, printer)
+            commands::servers(&settings, &environment, printer)
         }
         Command::Serve(args) => {
             let settings = ServeSettings::resolve(&args, stdin().is_terminal());
@@ -110,7 +110,7 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
         }
         Command::Completions(args) => commands::completions(&args, printer),
         Command::Server(command) => {
-            run_server_command(command, terminal, &Surroundings::current()?, printer)
+            run_server_command(command, terminal, &Environment::current()?, printer)
         }
     }
 }
@@ -119,7 +119,7 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
 fn run_server_command(
     command: ServerCommand,
     terminal: TerminalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let to_terminal = stdout().is_terminal();
@@ -127,52 +127,52 @@ fn run_server_command(
     match command {
         ServerCommand::Call(args) => commands::call(
             &request_settings(args, ("tool", "tools"))?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Complete(args) => commands::complete(
             &CompleteSettings::resolve(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Info(args) => commands::info(
             &ServerSettings::server_only(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Ping(args) => commands::ping(
             &PingSettings::resolve(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Prompt(args) => commands::prompt(
             &request_settings(args, ("prompt", "prompts"))?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Prompts(args) => commands::prompts(
             &ListSettings::resolve(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Read(args) => {
             let settings =
                 request_settings(args, ("resource", "resources"))?.without_arguments()?;
-            commands::read(&settings, surroundings, printer)
+            commands::read(&settings, environment, printer)
         }
         ServerCommand::Resources(args) => commands::resources(
             &ServerSettings::server_only(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Tools(args) => commands::tools(
             &ListSettings::resolve(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
         ServerCommand::Watch(args) => commands::watch(
             &WatchSettings::resolve(args, terminal)?,
-            surroundings,
+            environment,
             printer,
         ),
     }

@@ -26,9 +26,9 @@ use crate::printer::diagnostic::Diagnostic;
 /// Writes escaped lines.
 pub(crate) struct Printer {
     data: Box<dyn Write>,
-    talk: Box<dyn Write>,
+    messages: Box<dyn Write>,
     has_colour: bool,
-    talks_json: bool,
+    is_json: bool,
 }
 
 /// The tone of a line or a part of it, which decides its colour.
@@ -87,19 +87,19 @@ impl Printer {
         Self::new(BufWriter::new(data), io::stderr(), has_colour)
     }
 
-    /// Creates a printer for `data` and `talk`.
-    fn new(data: impl Write + 'static, talk: impl Write + 'static, has_colour: bool) -> Self {
+    /// Creates a printer for `data` and `messages`.
+    fn new(data: impl Write + 'static, messages: impl Write + 'static, has_colour: bool) -> Self {
         Self {
             data: Box::new(data),
-            talk: Box::new(talk),
+            messages: Box::new(messages),
             has_colour,
-            talks_json: false,
+            is_json: false,
         }
     }
 
     /// Writes errors, warnings and notes as JSON objects from now on, one per line.
-    pub(crate) fn talk_json(&mut self) {
-        self.talks_json = true;
+    pub(crate) fn write_messages_as_json(&mut self) {
+        self.is_json = true;
     }
 
     /// Writes a line of data, indented by `depth` levels.
@@ -187,7 +187,7 @@ impl Printer {
     }
 
     /// Writes a note to stderr, which is not part of the data.
-    pub(crate) fn talk(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         self.diagnostic(&Diagnostic {
             note: Some(text),
             ..Diagnostic::default()
@@ -195,11 +195,11 @@ impl Printer {
     }
 
     /// Writes a note as a JSON object of its own.
-    pub(crate) fn talk_object(&mut self, object: &Value) {
+    pub(crate) fn note_object(&mut self, object: &Value) {
         let object = object.to_string();
         let json = escape::in_json(&object);
         // Nothing can be done if this fails.
-        let _ = self.talk.write_all(format!("{json}\n").as_bytes());
+        let _ = self.messages.write_all(format!("{json}\n").as_bytes());
     }
 
     /// Writes an error and its hint.
@@ -208,7 +208,7 @@ impl Printer {
         let _ = self.data.flush();
         self.diagnostic(&Diagnostic {
             error: Some(&message_with_causes(error)),
-            last_words: Failure::last_words_of(error),
+            stderr: Failure::stderr_tail_of(error),
             hint: Failure::hint_of(error),
             exit_code: Some(Failure::status_of(error).code()),
             ..Diagnostic::of_server(server_error_of(error))
@@ -238,13 +238,13 @@ impl Printer {
     fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) {
         // Nothing can be done if this fails.
         let _ = self
-            .talk
-            .write_all(diagnostic.to_line(self.talks_json).as_bytes());
+            .messages
+            .write_all(diagnostic.to_line(self.is_json).as_bytes());
     }
 }
 
 /// Writes a warning where there is no printer, such as in a handler of server requests.
-pub(crate) fn warn_aside(talks_json: bool, text: &str, hint: Option<&str>) {
+pub(crate) fn warning_to_stderr(is_json: bool, text: &str, hint: Option<&str>) {
     let diagnostic = Diagnostic {
         warning: Some(text),
         hint,
@@ -253,11 +253,11 @@ pub(crate) fn warn_aside(talks_json: bool, text: &str, hint: Option<&str>) {
     // Nothing can be done if this fails.
     let _ = io::stderr()
         .lock()
-        .write_all(diagnostic.to_line(talks_json).as_bytes());
+        .write_all(diagnostic.to_line(is_json).as_bytes());
 }
 
 /// Writes a note where there is no printer, such as a log line of the library.
-pub(crate) fn note(talks_json: bool, text: &str) {
+pub(crate) fn note_to_stderr(is_json: bool, text: &str) {
     let diagnostic = Diagnostic {
         note: Some(text),
         ..Diagnostic::default()
@@ -265,7 +265,7 @@ pub(crate) fn note(talks_json: bool, text: &str) {
     // Nothing can be done if this fails.
     let _ = io::stderr()
         .lock()
-        .write_all(diagnostic.to_line(talks_json).as_bytes());
+        .write_all(diagnostic.to_line(is_json).as_bytes());
 }
 
 /// Writes the prompt before input.

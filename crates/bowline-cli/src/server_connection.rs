@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use bowline::client::ServerNotification;
-use bowline::client::features::{Listed, Pages};
-use bowline::transport::{ChildProcess, Children};
+use bowline::client::features::{ListPage, Pages};
+use bowline::transport::{ChildProcess, ChildProcesses};
 use bowline::{Client, ClientConfig, Error, Timeouts};
 use bowline_types::Era;
 use bowline_types::logging::LoggingLevel;
@@ -27,13 +27,13 @@ use tokio::time::timeout;
 
 use crate::connect::{ConnectOptions, HintContext, call_error_within, connect};
 use crate::descriptors;
+use crate::environment::Environment;
 use crate::interrupt::{Interrupt, is_interrupt};
 use crate::printer::{self, Printer};
 use crate::progress::{BarStyle, Progress};
 use crate::server_connection::stderr_messages::StderrMessages;
 use crate::server_requests::ServerRequests;
 use crate::settings::{Format, ServerSettings};
-use crate::surroundings::Surroundings;
 use crate::target::Target;
 
 /// A connected server, and where a command writes its output.
@@ -65,13 +65,13 @@ pub(crate) struct ServerConnection<'a> {
 /// The server is not known or can't be reached, or the error of `command`.
 pub(crate) fn run_with_server<T>(
     settings: &ServerSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
     command: impl AsyncFnOnce(&mut ServerConnection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let choice = settings.choice.clone();
-    let target = choice.find(&settings.config, surroundings, printer)?;
-    target.launch.register_secrets(surroundings);
+    let target = choice.find(&settings.config, environment, printer)?;
+    target.launch.register_secrets(environment);
     let requests = settings.server_requests()?;
     let roots = settings.roots()?;
     descriptors::check(descriptors::OF_CLIENT)?;
@@ -80,7 +80,7 @@ pub(crate) fn run_with_server<T>(
     let runtime = runtime.context("cannot start the async runtime")?;
     let name = target.name.clone();
     let child = target.launch.child().grace(GRACE);
-    let children = child.children();
+    let processes = child.processes();
     let outcome = runtime.block_on(async {
         let request_settings = (&requests, roots);
         let connecting =
@@ -90,7 +90,7 @@ pub(crate) fn run_with_server<T>(
         let finished = run_command(connection, &mut interrupt, &requests, command).await;
         // A server that saves something when it exits has done so when the command ends.
         let exited = interrupt
-            .run(wait_for_exit(children, &name, printer), || 0)
+            .run(wait_for_exit(processes, &name, printer), || 0)
             .await;
         let exited = match exited {
             // The command is done; after Ctrl-C the exit of the server is not awaited.
@@ -122,15 +122,18 @@ async fn run_command<T>(
 
 /// Waits until the server process has exited, by itself or because it was killed.
 async fn wait_for_exit(
-    mut children: Children,
+    mut processes: ChildProcesses,
     name: &str,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    if timeout(EXIT_NOTICE_DELAY, children.ended()).await.is_ok() {
+    if timeout(EXIT_NOTICE_DELAY, processes.wait_all())
+        .await
+        .is_ok()
+    {
         return Ok(());
     }
-    printer.talk(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
-    let ended = timeout(EXIT_TIMEOUT, children.ended()).await;
+    printer.note(&format!("waiting for {name} to exit; Ctrl-C stops waiting"));
+    let ended = timeout(EXIT_TIMEOUT, processes.wait_all()).await;
     ended.with_context(|| format!("the process of {name} did not exit"))
 }
 
@@ -206,7 +209,7 @@ impl<'a> ServerConnection<'a> {
     /// # Errors
     ///
     /// The list can't be read, or all its items are invalid.
-    pub(crate) async fn list<P: Listed>(
+    pub(crate) async fn list<P: ListPage>(
         &self,
         pages: Pages<'_, P>,
         kind: &str,
@@ -232,7 +235,7 @@ impl<'a> ServerConnection<'a> {
 
     /// Writes a warning to stderr.
     pub(crate) fn warn(&self, text: &str, hint: Option<&str>) {
-        printer::warn_aside(self.format == Format::Json, text, hint);
+        printer::warning_to_stderr(self.format == Format::Json, text, hint);
     }
 
     /// Shows the progress of a call of `name` until the guard is dropped.
@@ -249,7 +252,7 @@ impl<'a> ServerConnection<'a> {
         // The list comes first.
         self.printer.flush()?;
         let plural = if count == 1 { "" } else { "s" };
-        self.printer.talk(&format!("{count} {kind}{plural}"));
+        self.printer.note(&format!("{count} {kind}{plural}"));
         Ok(())
     }
 

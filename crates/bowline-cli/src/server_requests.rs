@@ -55,7 +55,7 @@ struct Inner {
     /// The terminal, if there is one. One request is shown at a time.
     terminal: Option<Mutex<Terminal>>,
     /// `true` if warnings are written as JSON.
-    talks_json: bool,
+    is_json: bool,
 }
 
 impl ServerRequests {
@@ -67,12 +67,12 @@ impl ServerRequests {
     pub(crate) fn resolve(
         args: &ServerRequestArgs,
         has_terminal: bool,
-        talks_json: bool,
+        is_json: bool,
     ) -> anyhow::Result<Self> {
         Ok(Self(Arc::new(Inner {
             preset: PresetAnswers::parse(args)?,
             terminal: has_terminal.then(|| Mutex::new(Terminal)),
-            talks_json,
+            is_json,
         })))
     }
 
@@ -100,7 +100,7 @@ impl ServerRequests {
             let handler = Arc::clone(&url_handler);
             async move { Ok(handler.answer_url(&params).await) }
         });
-        config.pages_visited(move |_| {
+        config.on_url_elicitation_required(move |_| {
             let handler = Arc::clone(&retry_handler);
             async move { handler.is_retry_wanted().await }
         });
@@ -158,7 +158,7 @@ impl RequestHandler {
             let server = &self.server;
             self.warn(
                 &format!("{server} asked to open a URL: {}", params.url),
-                Some("answered as opened, because of --accept-pages"),
+                Some("answered as opened, because of --accept-urls"),
             );
             return url_elicitation::accepted();
         }
@@ -171,7 +171,7 @@ impl RequestHandler {
                 "{} asked to open a URL; the request was cancelled: {url}",
                 self.server
             ),
-            Some("open it if you trust it, then run `bowline call` with --accept-pages"),
+            Some("open it if you trust it, then run `bowline call` with --accept-urls"),
         );
         ElicitResult::cancel()
     }
@@ -251,7 +251,7 @@ impl RequestHandler {
     }
 
     fn warn(&self, text: &str, hint: Option<&str>) {
-        printer::warn_aside(self.requests.0.talks_json, text, hint);
+        printer::warning_to_stderr(self.requests.0.is_json, text, hint);
     }
 }
 

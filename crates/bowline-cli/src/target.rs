@@ -12,12 +12,12 @@ use anyhow::{Context as _, anyhow};
 use crate::config::Catalogue;
 use crate::config::entry::Entry;
 use crate::config::resolve::ResolvedTransport;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, hinted, usage};
 use crate::launch::Launch;
 use crate::printer::Printer;
 use crate::suggestion::did_you_mean;
-use crate::surroundings::Surroundings;
 
 /// The name of the demo server.
 pub(crate) const DEMO: &str = "demo";
@@ -98,11 +98,11 @@ impl ServerChoice {
     pub(crate) fn find(
         self,
         config: &[PathBuf],
-        surroundings: &Surroundings,
+        environment: &Environment,
         printer: &mut Printer,
     ) -> anyhow::Result<Target> {
         if !config.is_empty() && !matches!(self, Self::Name(_)) {
-            Catalogue::load(config, surroundings)?;
+            Catalogue::load(config, environment)?;
         }
         let (name, launch) = match self {
             Self::Command { program, args } => {
@@ -111,7 +111,7 @@ impl ServerChoice {
             }
             Self::Demo => (DEMO.to_owned(), demo()?),
             Self::Url(_) => return Err(no_http()),
-            Self::Name(name) => return in_catalogue(&name, config, surroundings, printer),
+            Self::Name(name) => return in_catalogue(&name, config, environment, printer),
         };
         Ok(Target {
             name,
@@ -135,10 +135,10 @@ pub(crate) fn demo() -> anyhow::Result<Launch> {
 fn in_catalogue(
     name: &str,
     config: &[PathBuf],
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<Target> {
-    let catalogue = Catalogue::load(config, surroundings)?;
+    let catalogue = Catalogue::load(config, environment)?;
     let Some(found) = catalogue.find(name) else {
         return Err(unknown_server(name, &catalogue, printer));
     };
@@ -148,7 +148,7 @@ fn in_catalogue(
     warn_of_broken_files(&catalogue, printer);
     if found.entry.is_disabled() {
         let file = &found.entry.source.shown;
-        printer.talk(&format!(
+        printer.note(&format!(
             "`{name}` is disabled in {file}; using it because it was named explicitly"
         ));
     }
@@ -156,7 +156,7 @@ fn in_catalogue(
     if found.entry.has_url() {
         return Err(no_http().context(format!("cannot reach `{name}`")));
     }
-    let resolved = found.entry.resolve(found.location, surroundings);
+    let resolved = found.entry.resolve(found.location, environment);
     let resolved = resolved.map_err(|problem| problem.into_error())?;
     match resolved.transport {
         ResolvedTransport::Command(launch) => Ok(Target {

@@ -33,9 +33,10 @@ pub(crate) fn install(times_asked: u8, format: Format) -> anyhow::Result<()> {
         1 => Level::DEBUG,
         _ => Level::TRACE,
     };
-    let talks_json = format == Format::Json;
-    let line_subscriber =
-        LineSubscriber::new(level, move |line: &str| printer::note(talks_json, line));
+    let is_json = format == Format::Json;
+    let line_subscriber = LineSubscriber::new(level, move |line: &str| {
+        printer::note_to_stderr(is_json, line)
+    });
     subscriber::set_global_default(line_subscriber).context("cannot install the log subscriber")
 }
 

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use bowline::client::Answer;
+use bowline::client::PendingCall;
 use bowline::transport::memory;
 use bowline::{Client, ErrorKind};
 use rustix::process::{Pid, Signal, kill_process};
@@ -61,7 +61,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 async fn stream() -> Result<Duration, Box<dyn Error>> {
     let (transport, mut acceptor) = memory::pair();
     let client = Client::start(transport, config());
-    let mut stream = BufReader::new(acceptor.accept().await.ok_or("nobody connects")?);
+    let mut stream = BufReader::new(acceptor.accept().await.ok_or("no client connects")?);
     let mut line = String::new();
     stream.read_line(&mut line).await?;
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -103,12 +103,12 @@ async fn child() -> Result<Duration, Box<dyn Error>> {
     Ok(took)
 }
 
-fn pending(client: &Client) -> Vec<Answer> {
+fn pending(client: &Client) -> Vec<PendingCall> {
     let call = || client.call("tools/call", r#"{"name":"x"}"#).send();
     (0..CALLS).map(|_| call()).collect()
 }
 
-async fn all_lost(calls: Vec<Answer>) -> Result<(), Box<dyn Error>> {
+async fn all_lost(calls: Vec<PendingCall>) -> Result<(), Box<dyn Error>> {
     for call in calls {
         let error = call.await.err().ok_or("a call was answered")?;
         if error.kind() != ErrorKind::TransportDown {

@@ -80,7 +80,7 @@ async fn at_once(count: usize) -> Result<bool, Box<dyn Error>> {
     for _ in 0..count {
         let (transport, mut acceptor) = memory::pair();
         let client = Client::start(transport, config());
-        let stream = acceptor.accept().await.ok_or("nobody connects")?;
+        let stream = acceptor.accept().await.ok_or("no client connects")?;
         servers.push(greet(stream).await?);
         client.ready().await?;
         clients.push(client);

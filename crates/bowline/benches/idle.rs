@@ -72,7 +72,7 @@ async fn connected(era: Era) -> Result<(Client, DuplexStream), Box<dyn Error>> {
     let mut config = ClientConfig::new(Implementation::new("idle", "1.0"));
     config.connection().revisions(era.revisions());
     let client = Client::start(transport, config);
-    let stream = acceptor.accept().await.ok_or("nobody connects")?;
+    let stream = acceptor.accept().await.ok_or("no client connects")?;
     let mut stream = BufReader::with_capacity(1024, stream);
     let mut line = String::new();
     stream.read_line(&mut line).await?;

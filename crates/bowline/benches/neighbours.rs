@@ -108,7 +108,7 @@ async fn beside(answers: Option<usize>) -> Result<Duration, Box<dyn Error>> {
 async fn echo(bytes: usize) -> Result<Client, Box<dyn Error>> {
     let (transport, mut acceptor) = memory::pair();
     let client = Client::start(transport, config());
-    let stream = acceptor.accept().await.ok_or("nobody connects")?;
+    let stream = acceptor.accept().await.ok_or("no client connects")?;
     let mut stream = BufReader::new(greet(stream).await?);
     client.ready().await?;
     tokio::spawn(async move {

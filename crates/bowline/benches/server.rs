@@ -176,7 +176,7 @@ async fn never_reads(tool: &str) -> Result<bool, Box<dyn Error>> {
     let mut hostile = serve(&server);
     hostile.write_all(GREETING.as_bytes()).await?;
     let before = Usage::now()?;
-    // It asks until nobody listens to it any more, and never reads.
+    // It asks until the server no longer reads it, and never reads.
     let mut asked = 0;
     let mut curve = Vec::new();
     let stalled = Duration::from_secs(2);
@@ -194,7 +194,7 @@ async fn never_reads(tool: &str) -> Result<bool, Box<dyn Error>> {
         asked += 1;
         curve.push(grown(&before)?);
     }
-    // Whoever was late has answered.
+    // A late handler has responded.
     curve.push(grown(&before)?);
     let quarters = [1, 2, 3, 4].map(|quarter| curve[(curve.len() - 1) * quarter / 4]);
     let most = curve.into_iter().fold(0.0, f64::max);

@@ -152,7 +152,7 @@ async fn timed(client: &Client) -> Duration {
 async fn prepare(
     client: &Client,
     prepare: Prepare,
-) -> Result<Vec<bowline::client::Answer>, Box<dyn Error>> {
+) -> Result<Vec<bowline::client::PendingCall>, Box<dyn Error>> {
     let mut calls = Vec::new();
     match prepare {
         Prepare::AtOnce => {}
@@ -217,7 +217,7 @@ async fn stop_inside_a_handler(
         let sender = sender.lock().ok().and_then(|mut sender| sender.take());
         async move {
             if let (Some(client), Some(sender)) = (client, sender) {
-                // Whoever waits may be gone.
+                // The receiver may be dropped.
                 let _ = sender.send(timed(&client).await);
             }
         }

@@ -1,6 +1,6 @@
-//! A server with a tool that keeps its thread for as long as it is told.
+//! A server with a tool that keeps its thread for as long as its argument says.
 //!
-//! The process ends soon after its client has left, whatever the tool does: nobody waits for
+//! The process ends soon after its client has left, whatever the tool does: nothing waits for
 //! such a thread.
 
 use std::time::Duration;

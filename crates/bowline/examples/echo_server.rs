@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     Payload::encode(&result, Revision::LATEST)?
                 }
                 _ if wishes("die") => {
-                    writeln!(stderr(), "I was told to die")?;
+                    writeln!(stderr(), "I was asked to die")?;
                     std::process::exit(7);
                 }
                 _ if wishes("half") => {

@@ -59,12 +59,12 @@ pub use call::{Call, Retry};
 pub use config::ClientConfig;
 pub use notification_router::{HandlerId, Router, ServerNotification};
 #[cfg(feature = "validate")]
-pub use output_validation::OutputPolicy;
+pub use output_validation::OutputValidation;
 pub use params::Params;
-pub use pending_call::{Answer, CancelHandle};
+pub use pending_call::{CancelHandle, PendingCall};
 pub use server_requests::ServerRequest;
 pub use state_changes::StateChanges;
-pub use subscription::{Subscribing, Subscription, SubscriptionEvent};
+pub use subscription::{SubscribeCall, Subscription, SubscriptionEvent};
 
 /// A handle to a server that stays valid: clone it, keep it, use it from anywhere.
 ///
@@ -83,8 +83,8 @@ pub use subscription::{Subscribing, Subscription, SubscriptionEvent};
 /// println!("{}", sum.text());
 ///
 /// // What has no method of its own is called by name.
-/// let answer = client.call("example/status", serde_json::json!({"verbose": true})).await?;
-/// println!("{}", answer.as_str());
+/// let result = client.call("example/status", serde_json::json!({"verbose": true})).await?;
+/// println!("{}", result.as_str());
 /// client.stop().await;
 /// # Ok(())
 /// # }
@@ -288,7 +288,7 @@ impl Client {
     /// instead.
     ///
     /// Dropping the future cancels it.
-    pub fn ping(&self) -> Answer {
+    pub fn ping(&self) -> PendingCall {
         let made = self.shared.with(|core, now| {
             let key = core.link.ping(now);
             let key = key.map_err(|error| core.refusal(now, error))?;
@@ -296,8 +296,8 @@ impl Client {
             Ok::<_, Error>(key)
         });
         match made {
-            Ok(key) => Answer::pending(Arc::clone(&self.shared), key, "ping".into(), None),
-            Err(error) => Answer::refused(error.in_operation("ping")),
+            Ok(key) => PendingCall::new(Arc::clone(&self.shared), key, "ping".into(), None),
+            Err(error) => PendingCall::refused(error.in_operation("ping")),
         }
     }
 
@@ -325,7 +325,7 @@ impl Client {
         self.shared.with(|core, now| core.link.reconnect_now(now))
     }
 
-    /// Stops for good: what waits ends at once, notifications and answers that have not left
+    /// Stops for good: what waits ends at once, notifications and responses that have not left
     /// get 50 ms, and the transport is closed. Every stop succeeds, and returns when the
     /// client is closed; the result is `Begun` for the first one. Cancel safe.
     pub async fn stop(&self) -> StopOutcome {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::link::{Cause, State};
+use bowline_proto::{CloseReason, NegotiationError};
 
 use crate::error::rounded;
 use crate::transport::TransportEnd;
@@ -17,7 +18,7 @@ use crate::transport::TransportEnd;
 /// # fn example(client: &bowline::Client) {
 /// if let Some(failure) = client.connection_failure() {
 ///     println!("no connection: {failure}");
-///     if let Some(words) = failure.last_words() {
+///     if let Some(words) = failure.stderr_tail() {
 ///         println!("the server wrote: {words}");
 ///     }
 /// }
@@ -33,7 +34,7 @@ pub struct ConnectionFailure {
     pub cause: Cause,
     /// How the stream ended, where it was open and its transport knows: with the exit status of
     /// a process, and the end of what it wrote on stderr.
-    pub ending: Option<Arc<TransportEnd>>,
+    pub transport_end: Option<Arc<TransportEnd>>,
     /// How many attempts to connect have failed in a row. A connection that was lost soon after
     /// it was ready counts as one.
     pub attempts: u32,
@@ -48,15 +49,24 @@ impl ConnectionFailure {
         self.state == State::Closed
     }
 
+    /// Returns why client and server did not agree on a session, if that is what failed: they have
+    /// no common revision, or the server refused the handshake or sent an invalid response to it.
+    pub fn negotiation_error(&self) -> Option<&NegotiationError> {
+        match &self.cause {
+            Cause::Ended(CloseReason::Negotiation(error)) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Returns the end of what the server's process wrote on stderr, as it was written: 64 KiB at
     /// most. `None` if that was nothing, or is not known.
-    pub fn last_words(&self) -> Option<&str> {
-        let ending = self.ending.as_ref()?;
-        Some(ending.stderr.trim()).filter(|output| !output.is_empty())
+    pub fn stderr_tail(&self) -> Option<&str> {
+        let transport_end = self.transport_end.as_ref()?;
+        Some(transport_end.stderr.trim()).filter(|output| !output.is_empty())
     }
 }
 
-/// What failed, in which the process's exit status and last words are, and what happens next.
+/// What failed, with the exit status of the process and the end of its stderr, and what happens next.
 impl fmt::Display for ConnectionFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cause.fmt(f)?;

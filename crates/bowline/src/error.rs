@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "client")]
+use bowline_proto::CloseReason;
+#[cfg(feature = "client")]
 use bowline_proto::Instant;
 use bowline_proto::link::State;
 #[cfg(feature = "client")]
 use bowline_proto::link::{Cause, LinkError};
-#[cfg(feature = "client")]
-use bowline_proto::{CloseReason, NegotiationError};
-use bowline_proto::{Outcome, Payload, Sent};
+use bowline_proto::{NegotiationError, Outcome, Payload, Sent};
 use bowline_types::elicitation::ElicitUrlParams;
 use bowline_types::error::{UrlElicitationData, codes};
 use bowline_types::tools::CallToolResult;
@@ -31,7 +31,7 @@ use crate::transport::TransportEnd;
 ///
 /// fn advice(error: &Error) -> &'static str {
 ///     match (error.kind(), error.recovery()) {
-///         (ErrorKind::JsonRpc, _) => "the server answered with an error",
+///         (ErrorKind::JsonRpc, _) => "the server returned an error",
 ///         (_, Recovery::Retry) => "try again",
 ///         (_, Recovery::Reconnect) => "try again when the connection is back",
 ///         (_, Recovery::Abort) => "give up",
@@ -40,7 +40,7 @@ use crate::transport::TransportEnd;
 /// }
 /// # let error = Error::new(ErrorKind::Timeout, "after 30s").in_operation("tools/list");
 /// # assert_eq!(advice(&error), "try again");
-/// # assert_eq!(error.to_string(), "tools/list: no answer came in time: after 30s");
+/// # assert_eq!(error.to_string(), "tools/list: no response in time: after 30s");
 /// ```
 pub struct Error(Box<Inner>);
 
@@ -65,7 +65,7 @@ struct Details {
     state: Option<State>,
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
-    ending: Option<Arc<TransportEnd>>,
+    transport_end: Option<Arc<TransportEnd>>,
     connection_failure: Option<Box<ConnectionFailure>>,
     tool_result: Option<Box<CallToolResult>>,
     handler: Option<ErrorObject>,
@@ -82,7 +82,7 @@ pub enum ErrorKind {
     TransportDown,
     /// The peer broke the protocol.
     Protocol,
-    /// The server answered with an error: see [`Error::server_error`].
+    /// The server returned an error: see [`Error::server_error`].
     JsonRpc,
     /// Not allowed in the present state.
     State,
@@ -114,7 +114,7 @@ pub enum ErrorKind {
     /// The parameters of a call can't be sent: they, or the arguments of a tool, are no JSON
     /// object.
     InvalidParams,
-    /// A handler of this client failed to answer a request of the server, so that the call could
+    /// A handler of this client failed, so that the call could
     /// not continue: see [`Error::handler_error`].
     Handler,
 }
@@ -125,10 +125,10 @@ impl ErrorKind {
             Self::Transport => "the transport could not be opened",
             Self::TransportDown => "the transport was lost",
             Self::Protocol => "the peer broke the protocol",
-            Self::JsonRpc => "the server answered with an error",
+            Self::JsonRpc => "the server returned an error",
             Self::State => "not allowed in this state",
             Self::Unavailable => "not connected",
-            Self::Timeout => "no answer came in time",
+            Self::Timeout => "no response in time",
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
             Self::Backpressure => "too many messages in flight",
@@ -182,12 +182,12 @@ impl Error {
         self.0.operation.as_deref()
     }
 
-    /// Returns the error with which the server answered.
+    /// Returns the error that the server returned.
     pub fn server_error(&self) -> Option<&ErrorObject> {
         self.0.details.server.as_ref()
     }
 
-    /// Returns the error with which this client answered a request of the server during the call:
+    /// Returns the error that this client returned for a request of the server during the call:
     /// there was no handler, the user declined, or the handler failed.
     pub fn handler_error(&self) -> Option<&ErrorObject> {
         self.0.details.handler.as_ref()
@@ -225,9 +225,28 @@ impl Error {
         self.0.details.connection_failure.as_deref()
     }
 
+    /// Returns why client and server did not agree on a session, where the call failed because of
+    /// that. It has the revisions of both where none is common.
+    ///
+    /// ```
+    /// use bowline::{Error, NegotiationError};
+    ///
+    /// fn advice(error: &Error) -> Option<&'static str> {
+    ///     match error.negotiation_error()? {
+    ///         NegotiationError::NoCommonRevision { .. } => Some("update the server"),
+    ///         NegotiationError::Refused(_) => Some("check the licence of the server"),
+    ///         _ => None,
+    ///     }
+    /// }
+    /// # assert_eq!(advice(&Error::new(bowline::ErrorKind::Timeout, "")), None);
+    /// ```
+    pub fn negotiation_error(&self) -> Option<&NegotiationError> {
+        self.connection_failure()?.negotiation_error()
+    }
+
     /// Returns the end of what the server's process wrote on stderr before it ended or its stream
     /// was lost: 64 KiB at most. `None` if that was nothing, or is not known.
-    pub fn last_words(&self) -> Option<&str> {
+    pub fn stderr_tail(&self) -> Option<&str> {
         let output = self.transport_end()?.stderr.trim();
         Some(output).filter(|output| !output.is_empty())
     }
@@ -241,7 +260,7 @@ impl Error {
     /// Returns how the stream ended whose loss this error is about, with the exit status of a
     /// process and its last stderr output.
     pub fn transport_end(&self) -> Option<&TransportEnd> {
-        self.0.details.ending.as_deref()
+        self.0.details.transport_end.as_deref()
     }
 
     /// Returns the beginning of what the server wrote that is no message, where there is no
@@ -303,7 +322,7 @@ impl Error {
         let inner = &mut *self.0;
         if failure.has_given_up() {
             inner.kind = match give_up_kind(&failure.cause) {
-                // The server has answered the handshake with an error, and not this call.
+                // The server has refused the handshake, and not this call.
                 ErrorKind::JsonRpc => ErrorKind::Unavailable,
                 kind => kind,
             };
@@ -321,9 +340,7 @@ impl Error {
     #[cfg(feature = "client")]
     pub(crate) fn not_connected(failure: ConnectionFailure) -> Self {
         let mut error = Self::new(give_up_kind(&failure.cause), failure.cause.to_string());
-        if let Cause::Ended(CloseReason::Negotiation(NegotiationError::Refused(refusal))) =
-            &failure.cause
-        {
+        if let Some(NegotiationError::Refused(refusal)) = failure.negotiation_error() {
             error.0.details.server = Some(refusal.clone());
         }
         error.with_connection_failure(failure)
@@ -336,8 +353,8 @@ impl Error {
         details.state = Some(failure.state);
         details.next_attempt = failure.next_attempt;
         details.attempts = Some(failure.attempts);
-        if details.ending.is_none() {
-            details.ending.clone_from(&failure.ending);
+        if details.transport_end.is_none() {
+            details.transport_end.clone_from(&failure.transport_end);
         }
         details.connection_failure = Some(Box::new(failure));
         self
@@ -355,11 +372,11 @@ impl Error {
     pub(crate) fn from_outcome(
         outcome: Outcome,
         sent: Option<Sent>,
-        ending: Option<Arc<TransportEnd>>,
+        transport_end: Option<Arc<TransportEnd>>,
     ) -> Result<Payload, Self> {
         let mut details = Details {
             sent,
-            ending,
+            transport_end,
             ..Details::default()
         };
         let (kind, message): (_, Cow<'static, str>) = match outcome {
@@ -546,10 +563,7 @@ mod tests {
             let elapsed = Duration::from_nanos(nanos);
             let timed_out = Outcome::TimedOut { elapsed };
             let error = Error::from_outcome(timed_out, None, None).unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                format!("no answer came in time: {message}")
-            );
+            assert_eq!(error.to_string(), format!("no response in time: {message}"));
             assert_eq!(error.elapsed(), Some(elapsed));
         }
     }

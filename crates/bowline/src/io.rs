@@ -11,9 +11,9 @@ use bowline_proto::{Instant, Transmit};
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 
-#[cfg(feature = "client")]
-use crate::transport::Peer;
 use crate::transport::Stream;
+#[cfg(feature = "client")]
+use crate::transport::StreamPeer;
 
 /// Bytes that are read at once: few while there is little to read, since thousands of
 /// clients may be idle, and up to the largest while a server sends much.
@@ -61,7 +61,7 @@ impl Io {
 
     /// Takes the peer, which knows why the stream ended.
     #[cfg(feature = "client")]
-    pub(crate) fn take_peer(&mut self) -> Option<Box<dyn Peer>> {
+    pub(crate) fn take_peer(&mut self) -> Option<Box<dyn StreamPeer>> {
         self.stream.peer.take()
     }
 

@@ -1,7 +1,7 @@
 //! A Model Context Protocol client and server that hold under any load.
 //!
 //! [`Client`] is a handle that stays valid: its server may crash, hang, flood, restart as
-//! another version or answer twice, and every call still ends exactly once. [`server`] is a typed
+//! another version or respond twice, and every call still ends exactly once. [`server`] is a typed
 //! server in ten lines, for all revisions at once.
 //!
 //! ```no_run
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! What can be set comes in three layers, each of which has the one below: [`ClientConfig`] (what a
-//! client answers, keeps and checks), [`LinkConfig`] (a server across its connections: backoff,
+//! client handles, keeps and checks), [`LinkConfig`] (a server across its connections: backoff,
 //! retries), [`Config`] (one connection: capabilities, revisions, limits, times). Wherever one is
 //! taken, a simpler one will do, down to an [`Implementation`](types::common::Implementation).
 //!
@@ -59,7 +59,10 @@ mod schema;
 /// Where the connection of a client stands.
 pub use bowline_proto::link::State as ConnectionState;
 pub use bowline_proto::link::{Backoff, Cause, LinkConfig, StopOutcome, Transition};
-pub use bowline_proto::{Agreement, Config, Keepalive, Limits, Payload, Stats, Timeouts};
+pub use bowline_proto::{
+    Agreement, CloseReason, Config, Keepalive, Limits, NegotiationError, Payload, PeerFault, Stats,
+    Timeouts,
+};
 /// The messages themselves.
 pub use bowline_types as types;
 #[cfg(feature = "client")]

@@ -1,7 +1,7 @@
 //! What has arrived is read before a deadline is enforced.
 //!
 //! A process that was stopped, or whose runtime was busy, goes on when its deadlines have
-//! passed, with the answers to its calls in its pipe. Two things keep a driver from seeing them:
+//! passed, with the responses to its calls in its pipe. Two things keep a driver from seeing them:
 //! it reads one chunk at a time, and the runtime reports a stream as readable only after it has
 //! asked the kernel again.
 

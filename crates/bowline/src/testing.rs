@@ -28,11 +28,11 @@
 //! client.ready().await?;
 //!
 //! // The code under test would make this call.
-//! let answer = client.call("tools/call", r#"{"name":"echo"}"#).send();
+//! let call = client.call("tools/call", r#"{"name":"echo"}"#).send();
 //! let request = server.expect("tools/call").await?;
 //! assert!(request.params().as_str().contains(r#""name":"echo""#));
 //! server.reply(&request, r#"{"content":[]}"#).await?;
-//! assert!(answer.await?.as_str().contains("content"));
+//! assert!(call.await?.as_str().contains("content"));
 //!
 //! // A server that doesn't respond: half a minute passes in no time.
 //! let call = client.call("tools/list", ()).timeout(Duration::from_secs(30));

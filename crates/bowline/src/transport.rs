@@ -8,7 +8,7 @@
 //! | [`ChildProcess`] | a command that is started for each connection |
 //! | [`stdio()`] | stdin and stdout of this process, once |
 //! | [`UnixSocket`], [`Tcp`] | a server that listens |
-//! | [`once()`] | a stream that is there already |
+//! | [`single_stream()`] | a stream that is there already |
 //! | [`memory`] | a server in the same process, for tests |
 //!
 //! Child processes, stdio and Unix sockets are for Unix, and tested on Linux.
@@ -36,8 +36,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use bowline_proto::link::OpenError;
 #[cfg(unix)]
-pub use child::{ChildProcess, Children, StderrTo};
-pub use single_stream::{Once, once};
+pub use child::{ChildProcess, ChildProcesses, StderrTo};
+pub use single_stream::{SingleStream, single_stream};
 pub use sockets::Tcp;
 #[cfg(unix)]
 pub use sockets::UnixSocket;
@@ -90,7 +90,7 @@ pub trait Transport: Send + 'static {
 pub struct Stream {
     pub(crate) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(crate) writer: Box<dyn AsyncWrite + Send + Unpin>,
-    pub(crate) peer: Option<Box<dyn Peer>>,
+    pub(crate) peer: Option<Box<dyn StreamPeer>>,
 }
 
 impl Stream {
@@ -108,9 +108,9 @@ impl Stream {
         }
     }
 
-    /// Returns the same stream, with a peer that knows why it ended.
+    /// Returns the same stream, with a peer that reports why it ended.
     #[must_use]
-    pub fn peer(mut self, peer: impl Peer) -> Self {
+    pub fn peer(mut self, peer: impl StreamPeer) -> Self {
         self.peer = Some(Box::new(peer));
         self
     }
@@ -123,12 +123,12 @@ impl fmt::Debug for Stream {
 }
 
 /// The process or object at the other end of a stream. Dropping it ends that process.
-pub trait Peer: Send + 'static {
+pub trait StreamPeer: Send + 'static {
     /// Returns why the stream has just ended. `None` if that is unknown.
     ///
-    /// Calls wait for this before they fail, so that they can say why: it should take a few
-    /// milliseconds. It is not waited for longer than a second.
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>>;
+    /// Calls wait for this before they fail, so that their errors have the reason: it should take a
+    /// few milliseconds. It is not waited for longer than a second.
+    fn transport_end(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>>;
 }
 
 /// How a stream ended.

@@ -117,7 +117,7 @@ async fn a_child_answers_dies_and_is_started_again() {
     let error = call(&client, "die").await.expect_err("it dies");
     assert_eq!(error.kind(), ErrorKind::TransportDown);
     let words = error.to_string();
-    assert!(words.contains("I was told to die"), "{words}");
+    assert!(words.contains("I was asked to die"), "{words}");
     assert!(words.contains("exit status: 7"), "{words}");
 
     ready(&client).await;
@@ -170,7 +170,7 @@ async fn a_child_may_take_its_time_to_start() {
     call(&client, "x").await.expect("an answer");
     client.stop().await;
 
-    // Unless it is said how long.
+    // Unless the time is set.
     let mut config = hasty();
     config.startup_timeout(Some(Duration::from_millis(100)));
     let mut link = LinkConfig::new(config);
@@ -342,7 +342,7 @@ async fn a_server_that_never_reads_makes_calls_time_out_and_stops_nobody() {
         })
         .collect();
     for call in calls {
-        let error = call.await.expect_err("nobody reads");
+        let error = call.await.expect_err("the reader is closed");
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     }
     assert_eq!(client.state(), ConnectionState::Ready);

@@ -31,8 +31,8 @@ fn check(era: Era, tools: usize, expected: f64) {
             count(era, tools, window, 1920),
         );
         let each = (many - few) / 1280.0;
-        let said = format!("{era:?}, {tools} tools, window {window}: {each:.2} allocations");
-        assert!((each - expected).abs() < 0.25, "{said}, not {expected}");
+        let measured = format!("{era:?}, {tools} tools, window {window}: {each:.2} allocations");
+        assert!((each - expected).abs() < 0.25, "{measured}, not {expected}");
     }
 }
 

@@ -240,7 +240,7 @@ Output with --json:
 
 Exit codes:
   0  every ping was answered
-  1  a ping was not answered in time
+  1  a ping had no response in time
   2  the command line is wrong, or there is no server of that name
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";

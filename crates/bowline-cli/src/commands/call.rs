@@ -11,13 +11,13 @@ use crate::arguments::Arguments;
 use crate::bounded_file::MAX_BYTES;
 use crate::commands::tools;
 use crate::content::{self, Part, ResultPrinter};
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::printer::{OutputClosed, Printer};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, RequestSettings};
-use crate::surroundings::Surroundings;
 
 /// Calls a tool.
 ///
@@ -27,14 +27,14 @@ use crate::surroundings::Surroundings;
 /// failed.
 pub(crate) fn call(
     settings: &RequestSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
     let input = read_stdin_argument(&settings.words)?;
     server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| {
             let tools = tools::list(connection).await?;
@@ -73,7 +73,7 @@ struct CallOutcome {
     /// the tool was executed.
     schema_error: Option<anyhow::Error>,
     /// Why the result could not be checked.
-    unchecked: Option<String>,
+    unvalidated_reason: Option<String>,
 }
 
 /// Calls the tool, and shows progress.
@@ -89,7 +89,7 @@ async fn call_tool(
     let call = call.on_progress(move |report| bar.report(&report));
     match connection.complete_call(call).await {
         Ok(result) => Ok(CallOutcome {
-            unchecked: result.unchecked().map(str::to_owned),
+            unvalidated_reason: result.unvalidated_reason().map(str::to_owned),
             result: result.into_inner(),
             schema_error: None,
         }),
@@ -99,7 +99,7 @@ async fn call_tool(
                 Some(result) => Ok(CallOutcome {
                     result,
                     schema_error: Some(error),
-                    unchecked: None,
+                    unvalidated_reason: None,
                 }),
                 None => Err(error),
             }
@@ -116,7 +116,7 @@ fn print_outcome(
     let CallOutcome {
         result,
         schema_error,
-        unchecked,
+        unvalidated_reason,
     } = outcome;
     let parts: Vec<Part<'_>> = result.content.iter().map(Part::from).collect();
     let mut results = ResultPrinter::new(output, connection.printer);
@@ -133,8 +133,9 @@ fn print_outcome(
         Err(error) if error.is::<OutputClosed>() => Err(error),
         Err(error) => return Err(error),
     };
-    if let Some(why) = unchecked {
-        let words = format!("the result was not checked against the tool's output schema: {why}");
+    if let Some(reason) = unvalidated_reason {
+        let words =
+            format!("the result was not checked against the tool's output schema: {reason}");
         connection.warn(&words, None);
     }
     if let Some(schema_error) = schema_error {
@@ -165,7 +166,7 @@ fn print_text(
         results.print(&parts)?;
         if !content::contains_json(&parts, json) {
             results.printer().flush()?;
-            results.printer().talk(HAS_STRUCTURED_CONTENT);
+            results.printer().note(HAS_STRUCTURED_CONTENT);
         }
         return Ok(());
     }

@@ -6,13 +6,13 @@ use bowline_types::prompts::Prompt;
 use bowline_types::resources::ResourceTemplate;
 
 use crate::commands::{prompts, resources};
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::usage;
 use crate::printer::{Printer, Tone};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{CompleteSettings, Format};
 use crate::suggestion::did_you_mean;
-use crate::surroundings::Surroundings;
 
 /// Completes an argument.
 ///
@@ -21,12 +21,12 @@ use crate::surroundings::Surroundings;
 /// The server can't be reached, doesn't support completion, or has no such item.
 pub(crate) fn complete(
     settings: &CompleteSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| {
             let target = CompletionTarget::find(&settings.reference, connection).await?;
@@ -145,7 +145,7 @@ async fn request_completion(
 ) -> anyhow::Result<Completion> {
     let client = &connection.client;
     let (argument, typed) = (&*settings.argument, &*settings.typed);
-    let mut completing = match target {
+    let mut call = match target {
         CompletionTarget::Prompt(prompt) => {
             client.prompts().complete(&*prompt.name, argument, typed)
         }
@@ -155,9 +155,9 @@ async fn request_completion(
         }
     };
     for (name, value) in &settings.known {
-        completing = completing.knowing(name, value);
+        call = call.context_argument(name, value);
     }
-    Ok(connection.complete_call(completing).await?.completion)
+    Ok(connection.complete_call(call).await?.completion)
 }
 
 /// Prints the values, one per line.
@@ -173,7 +173,7 @@ fn print_values(
     }
     connection.print_count(completion.values.len(), "value")?;
     if let Some(more) = more_values(completion) {
-        connection.printer.talk(&more);
+        connection.printer.note(&more);
     }
     Ok(())
 }

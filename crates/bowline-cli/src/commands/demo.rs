@@ -80,7 +80,7 @@ async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
     steps.print(&run.recovery())?;
     let is_answered = matches!(next.outcome, Outcome::Answered { .. });
     steps.print(&next.into())?;
-    ensure!(is_answered, "the next call was not answered");
+    ensure!(is_answered, "the next call had no response");
 
     let timeline = run.close().await;
     steps.heading("What happened when")?;

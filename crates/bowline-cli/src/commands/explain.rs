@@ -106,11 +106,11 @@ fn open_file(path: &Path) -> anyhow::Result<File> {
 fn print_introduction(source: &Source, printer: &mut Printer) {
     match source {
         Source::Example => {
-            printer.talk("no input: this explains a built-in example session");
-            printer.talk("hint: specify a file, or pipe messages into `bowline explain`");
+            printer.note("no input: this explains a built-in example session");
+            printer.note("hint: specify a file, or pipe messages into `bowline explain`");
         }
         Source::Terminal => {
-            printer.talk("reading messages from the terminal, one per line; Ctrl-D ends the input")
+            printer.note("reading messages from the terminal, one per line; Ctrl-D ends the input")
         }
         Source::File(_) | Source::Stdin => {}
     }
@@ -119,7 +119,7 @@ fn print_introduction(source: &Source, printer: &mut Printer) {
 /// Prints the totals. Invalid frames of the example are intended, and not a failure.
 fn finish(settings: &ExplainSettings, tally: &Tally, printer: &mut Printer) -> ExitStatus {
     if settings.format == Format::Text {
-        printer.talk(&tally.to_string());
+        printer.note(&tally.to_string());
     }
     if tally.invalid == 0 || settings.source == Source::Example {
         ExitStatus::Done

@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::commands::{prompts, resources, tools};
 use crate::connect::is_unknown_method;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, message_with_causes};
 use crate::printer::Printer;
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ServerSettings};
-use crate::surroundings::Surroundings;
 
 /// Shows a server.
 ///
@@ -25,10 +25,10 @@ use crate::surroundings::Surroundings;
 /// warning.
 pub(crate) fn info(
     settings: &ServerSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    server_connection::run_with_server(settings, surroundings, printer, async |connection| {
+    server_connection::run_with_server(settings, environment, printer, async |connection| {
         let (report, lost) = InfoReport::of(connection).await?;
         match connection.format {
             Format::Text => text::print(&report, connection.printer)?,

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::durations;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::printer::{OutputClosed, Printer, Tone};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, PingSettings};
-use crate::surroundings::Surroundings;
 
 /// Pings a server.
 ///
@@ -18,13 +18,13 @@ use crate::surroundings::Surroundings;
 /// The server can't be reached, or doesn't respond in time.
 pub(crate) fn ping(
     settings: &PingSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let mut statistics = PingStatistics::default();
     let outcome = server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| ping_all(settings, &mut statistics, connection).await,
     );
@@ -32,7 +32,7 @@ pub(crate) fn ping(
     let is_readable = !matches!(&outcome, Err(error) if error.is::<OutputClosed>());
     let is_text = settings.server.format == Format::Text;
     if is_readable && is_text && settings.count > 1 && statistics.count > 0 {
-        printer.talk(&statistics.to_string());
+        printer.note(&statistics.to_string());
     }
     outcome.map(|()| ExitStatus::Done)
 }
@@ -49,7 +49,7 @@ async fn ping_all(
             None => connection.name.clone(),
         };
         let line = format!("connected to {name} in {took}");
-        connection.printer.talk(&line);
+        connection.printer.note(&line);
     }
     for number in 1..=settings.count {
         if number > 1 {

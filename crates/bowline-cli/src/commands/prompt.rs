@@ -8,13 +8,13 @@ use crate::arguments::Arguments;
 use crate::commands::call::read_stdin_argument;
 use crate::commands::prompts;
 use crate::content::{Part, ResultPrinter};
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::usage;
 use crate::output::Output;
 use crate::printer::{Printer, Tone};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, RequestSettings};
-use crate::surroundings::Surroundings;
 
 /// Gets a prompt.
 ///
@@ -23,14 +23,14 @@ use crate::surroundings::Surroundings;
 /// The server can't be reached, has no such prompt, or the arguments don't match.
 pub(crate) fn prompt(
     settings: &RequestSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
     let input = read_stdin_argument(&settings.words)?;
     server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| {
             let all = prompts::list(connection).await?;

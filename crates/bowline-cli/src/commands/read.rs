@@ -5,13 +5,13 @@ use bowline_types::resources::ReadResourceResult;
 use crate::commands::resources;
 use crate::connect::server_error_of;
 use crate::content::{Part, ResultPrinter};
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::hinted;
 use crate::printer::Printer;
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, RequestSettings};
 use crate::suggestion::did_you_mean;
-use crate::surroundings::Surroundings;
 
 /// Reads a resource.
 ///
@@ -20,13 +20,13 @@ use crate::surroundings::Surroundings;
 /// The server can't be reached, or the resource can't be read.
 pub(crate) fn read(
     settings: &RequestSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     settings.output.check()?;
     server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| {
             let read = read_resource(&settings.name, connection).await?;

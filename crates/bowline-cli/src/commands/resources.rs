@@ -4,11 +4,11 @@ use bowline_types::resources::{Resource, ResourceTemplate};
 use serde::Serialize;
 
 use crate::connect::is_unknown_method;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::printer::{Printer, Tone};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ServerSettings};
-use crate::surroundings::Surroundings;
 use crate::table::Table;
 
 /// Lists resources and templates.
@@ -18,10 +18,10 @@ use crate::table::Table;
 /// The server can't be reached, or doesn't list them.
 pub(crate) fn resources(
     settings: &ServerSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    server_connection::run_with_server(settings, surroundings, printer, async |connection| {
+    server_connection::run_with_server(settings, environment, printer, async |connection| {
         let resources = list(connection).await?;
         let templates = templates(connection).await?;
         match connection.format {

@@ -19,7 +19,7 @@ pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::
     };
     let server = server.build()?;
     if settings.is_typed {
-        printer.talk("serving on stdin and stdout, one JSON-RPC message per line; Ctrl-D stops");
+        printer.note("serving on stdin and stdout, one JSON-RPC message per line; Ctrl-D stops");
     }
     descriptors::check(descriptors::OF_SERVER)?;
     let runtime = Builder::new_current_thread().enable_all().build();

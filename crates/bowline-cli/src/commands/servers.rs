@@ -6,10 +6,10 @@ mod text;
 use crate::commands::servers::report::ServerReport;
 use crate::config::problem::Problem;
 use crate::config::{Catalogue, ConfiguredServer};
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{Format, ServersSettings};
-use crate::surroundings::Surroundings;
 use crate::target::{DEMO, unknown_server, warn_of_broken_files};
 
 /// Lists all servers, or shows one.
@@ -19,26 +19,26 @@ use crate::target::{DEMO, unknown_server, warn_of_broken_files};
 /// A file of `--config` can't be used, or there is no server of the name.
 pub(crate) fn servers(
     settings: &ServersSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let catalogue = Catalogue::load(&settings.config, surroundings)?;
+    let catalogue = Catalogue::load(&settings.config, environment)?;
     match &settings.name {
-        Some(name) => show(name, &catalogue, settings.format, surroundings, printer),
-        None => list(&catalogue, settings.format, surroundings, printer),
+        Some(name) => show(name, &catalogue, settings.format, environment, printer),
+        None => list(&catalogue, settings.format, environment, printer),
     }
 }
 
 fn list(
     catalogue: &Catalogue,
     format: Format,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let servers = catalogue.servers();
     let reports = servers
         .iter()
-        .map(|found| ServerReport::of_found(found, surroundings).0);
+        .map(|found| ServerReport::of_found(found, environment).0);
     let reports: Vec<_> = reports.chain([ServerReport::of_demo()]).collect();
     match format {
         Format::Json => printer.json(&report::ServerList::new(&reports, catalogue))?,
@@ -47,7 +47,7 @@ fn list(
     printer.flush()?;
     warn_of_broken_files(catalogue, printer);
     if format == Format::Text {
-        printer.talk(&text::summary(servers.len(), catalogue.files.len()));
+        printer.note(&text::summary(servers.len(), catalogue.files.len()));
     }
     Ok(ExitStatus::Done)
 }
@@ -57,10 +57,10 @@ fn show(
     name: &str,
     catalogue: &Catalogue,
     format: Format,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let (report, problem) = server_report(name, catalogue, surroundings, printer)?;
+    let (report, problem) = server_report(name, catalogue, environment, printer)?;
     match format {
         Format::Json => printer.json(&report)?,
         Format::Text => text::one(&report, printer)?,
@@ -76,7 +76,7 @@ fn show(
 fn server_report<'a>(
     name: &str,
     catalogue: &'a Catalogue,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<(ServerReport<'a>, Option<Problem>)> {
     let same_name = |found: &ConfiguredServer<'_>| found.entry.name == name;
@@ -86,7 +86,7 @@ fn server_report<'a>(
         (ServerReport::of_demo(), None)
     } else {
         match catalogue.find(name) {
-            Some(found) => ServerReport::of_found(&found, surroundings),
+            Some(found) => ServerReport::of_found(&found, environment),
             None => return Err(unknown_server(name, catalogue, printer)),
         }
     };

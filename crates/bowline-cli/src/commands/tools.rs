@@ -6,11 +6,11 @@ use bowline_types::tools::Tool;
 use serde::Serialize;
 
 use crate::commands::find_by_name::find_by_name;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, ListSettings};
-use crate::surroundings::Surroundings;
 
 /// Lists all tools, or shows one.
 ///
@@ -19,12 +19,12 @@ use crate::surroundings::Surroundings;
 /// The server can't be reached, doesn't list its tools, or has none of that name.
 pub(crate) fn tools(
     settings: &ListSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| {
             let tools = list(connection).await?;

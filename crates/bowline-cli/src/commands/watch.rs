@@ -22,12 +22,12 @@ use tokio::time::timeout_at;
 
 use crate::commands::watch::event::{Event, EventKind};
 use crate::connect::call_error;
+use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::interrupt;
 use crate::printer::{OutputClosed, Printer};
 use crate::server_connection::{self, ServerConnection};
 use crate::settings::{Format, WatchSettings};
-use crate::surroundings::Surroundings;
 
 /// Watches a server until Ctrl-C, `--for` or `--count` ends it.
 ///
@@ -36,12 +36,12 @@ use crate::surroundings::Surroundings;
 /// The server can't be reached, doesn't support the subscription, or is lost for good.
 pub(crate) fn watch(
     settings: &WatchSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitStatus> {
     let watched = server_connection::run_with_server(
         &settings.server,
-        surroundings,
+        environment,
         printer,
         async |connection| watch_events(settings, connection).await,
     );
@@ -154,12 +154,12 @@ impl EventPrinter {
 fn print_introduction(connection: &mut ServerConnection<'_>, is_subscribed: bool) {
     if connection.format == Format::Text {
         let name = &connection.name;
-        let talk = if is_subscribed {
+        let note = if is_subscribed {
             format!("watching {name}; Ctrl-C stops")
         } else {
             format!("watching {name}, which sends no notifications of changes; Ctrl-C stops")
         };
-        connection.printer.talk(&talk);
+        connection.printer.note(&note);
     }
 }
 

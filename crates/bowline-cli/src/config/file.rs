@@ -10,7 +10,7 @@ use crate::config::entry::{ConfigFormat, Entry};
 use crate::config::jsonc::{self, Node};
 use crate::config::locations::{Location, Origin};
 use crate::config::problem::{Problem, Source};
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// A configuration file that exists.
 #[derive(Debug)]
@@ -23,10 +23,10 @@ pub(crate) struct ConfigFile {
 
 impl ConfigFile {
     /// Reads the file. Returns `None` if it doesn't exist and was not named on the command line.
-    pub(crate) fn read(location: Location, surroundings: &Surroundings) -> Option<Self> {
-        let shown = surroundings.shown(&location.path);
+    pub(crate) fn read(location: Location, environment: &Environment) -> Option<Self> {
+        let shown = environment.shown(&location.path);
         let entries = match read_config_text(&location, &shown) {
-            Ok(text) => parse_entries(text?, &location, &shown, surroundings),
+            Ok(text) => parse_entries(text?, &location, &shown, environment),
             Err(problem) => Err(problem),
         };
         Some(Self { location, entries })
@@ -95,7 +95,7 @@ fn parse_entries(
     text: String,
     location: &Location,
     shown: &str,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<Vec<Entry>, Problem> {
     let source = Source::new(location.path.clone(), shown.to_owned(), text);
     let source = Rc::new(source);
@@ -107,7 +107,7 @@ fn parse_entries(
         let message = format!("expected an object, found {}", root.value);
         return Err(Problem::in_file(&source, root.at, message, EXAMPLE));
     }
-    let lists = server_lists(&root, &surroundings.folder);
+    let lists = server_lists(&root, &environment.folder);
     if lists.is_empty() && location.origin == Origin::Named {
         let message = "no list of servers (mcpServers, servers, mcp or context_servers)";
         return Err(Problem::of_file(shown, message, EXAMPLE));

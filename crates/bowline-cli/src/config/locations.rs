@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// The location of a configuration file, which need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +31,15 @@ pub(crate) enum Origin {
 }
 
 /// Returns the locations in `named`, or all known locations if there are none.
-pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<Location> {
-    let user_files = user_files(surroundings);
+pub(crate) fn locations(named: &[PathBuf], environment: &Environment) -> Vec<Location> {
+    let user_files = user_files(environment);
     if !named.is_empty() {
         let named = named.iter().map(|path| {
-            let path = surroundings.folder.join(path);
+            let path = environment.folder.join(path);
             let is_user_file = user_files.contains(&path);
             let project = project_of(&path).filter(|_| !is_user_file);
             Location {
-                folder: project.unwrap_or(&surroundings.folder).to_owned(),
+                folder: project.unwrap_or(&environment.folder).to_owned(),
                 path,
                 origin: Origin::Named,
             }
@@ -47,7 +47,7 @@ pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<L
         return named.collect();
     }
     let mut locations = Vec::new();
-    for folder in project_folders(&surroundings.folder) {
+    for folder in project_folders(&environment.folder) {
         let paths = PROJECT_FILES.iter().map(|file| folder.join(file));
         // Some files of the home folder are in both lists. They belong to the user.
         let paths = paths.filter(|path| !user_files.contains(path));
@@ -60,7 +60,7 @@ pub(crate) fn locations(named: &[PathBuf], surroundings: &Surroundings) -> Vec<L
     locations.extend(user_files.into_iter().map(|path| Location {
         path,
         origin: Origin::User,
-        folder: surroundings.folder.clone(),
+        folder: environment.folder.clone(),
     }));
     locations
 }
@@ -81,9 +81,9 @@ fn project_of(path: &Path) -> Option<&Path> {
 }
 
 /// Returns the user's files, in order.
-fn user_files(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let settings = surroundings.settings_folder();
-    let home = surroundings.home();
+fn user_files(environment: &Environment) -> Vec<PathBuf> {
+    let settings = environment.settings_folder();
+    let home = environment.home();
     let files = USER_FILES.iter().filter_map(|(base, file)| {
         let base = match base {
             Base::Home => home?,
@@ -191,8 +191,8 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    fn at(folder: &Path, home: &Path) -> Surroundings {
-        Surroundings {
+    fn at(folder: &Path, home: &Path) -> Environment {
+        Environment {
             folder: folder.to_owned(),
             variables: [("HOME".into(), home.into())].into(),
         }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn without_a_home_there_are_no_user_files() {
-        let environment = Surroundings {
+        let environment = Environment {
             folder: "/".into(),
             variables: [].into(),
         };

@@ -11,8 +11,8 @@ use crate::config::env_file;
 use crate::config::locations::{Location, Origin};
 use crate::config::problem::Problem;
 use crate::config::variables::{self, MAX_RESOLVED, ResolvedText};
+use crate::environment::Environment;
 use crate::launch::Launch;
-use crate::surroundings::Surroundings;
 
 /// A server with all variables resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,13 +45,13 @@ impl Entry {
     pub(crate) fn resolve(
         &self,
         location: &Location,
-        surroundings: &Surroundings,
+        environment: &Environment,
     ) -> Result<ResolvedServer, Problem> {
         let server = self.server.as_ref().map_err(Clone::clone)?;
         let resolver = Resolver {
             entry: self,
             location,
-            surroundings,
+            environment,
             room: Cell::new(MAX_RESOLVED),
         };
         Ok(ResolvedServer {
@@ -70,7 +70,7 @@ impl Entry {
 struct Resolver<'a> {
     entry: &'a Entry,
     location: &'a Location,
-    surroundings: &'a Surroundings,
+    environment: &'a Environment,
     /// The number of bytes that references may still stand for.
     room: Cell<usize>,
 }
@@ -172,7 +172,7 @@ impl Resolver<'_> {
 
     /// Returns the path, relative to the folder of the project or to the home folder.
     fn resolve_path(&self, path: &str) -> PathBuf {
-        let in_home = path.strip_prefix("~/").zip(self.surroundings.home());
+        let in_home = path.strip_prefix("~/").zip(self.environment.home());
         match in_home {
             Some((path, home)) => home.join(path),
             None => self.location.folder.join(Path::new(path)),
@@ -181,13 +181,12 @@ impl Resolver<'_> {
 
     /// Returns the path for display, without secrets.
     fn shown_path(&self, path: &ResolvedText) -> String {
-        self.surroundings.shown(&self.resolve_path(&path.redacted))
+        self.environment.shown(&self.resolve_path(&path.redacted))
     }
 
     fn resolve_text(&self, text: &Text) -> Result<ResolvedText, Problem> {
         let (dialect, folder) = (self.entry.dialect(), &self.location.folder);
-        let resolved =
-            variables::resolve(&text.raw, dialect, folder, self.surroundings, &self.room);
+        let resolved = variables::resolve(&text.raw, dialect, folder, self.environment, &self.room);
         let resolved =
             resolved.map_err(|missing| self.problem(text, missing.message, missing.hint))?;
         if resolved.text.contains('\0') {

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::path::Path;
 
+use crate::environment::Environment;
 use crate::redact;
-use crate::surroundings::Surroundings;
 
 /// The syntax of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn resolve(
     text: &str,
     dialect: Dialect,
     project: &Path,
-    surroundings: &Surroundings,
+    environment: &Environment,
     room: &Cell<usize>,
 ) -> Result<ResolvedText, ResolveError> {
     let mut resolved = ResolvedText::default();
@@ -85,7 +85,7 @@ pub(crate) fn resolve(
                 Some((_, opening)) => return Err(unclosed_reference(opening)),
             },
             Piece::Reference { whole, inner } => {
-                let value = resolve_reference(whole, inner, project, surroundings)?;
+                let value = resolve_reference(whole, inner, project, environment)?;
                 let left = room.get().checked_sub(value.len());
                 room.set(left.ok_or_else(too_much)?);
                 match parse_reference(inner) {
@@ -183,16 +183,16 @@ fn resolve_reference(
     whole: &str,
     inner: &str,
     project: &Path,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<String, ResolveError> {
     match parse_reference(inner) {
-        ReferenceKind::Variable { name, default } => resolve_variable(name, default, surroundings),
+        ReferenceKind::Variable { name, default } => resolve_variable(name, default, environment),
         ReferenceKind::ProjectFolder => Ok(project.display().to_string()),
         ReferenceKind::ProjectName => {
             let name = project.file_name().unwrap_or_default();
             Ok(name.to_string_lossy().into_owned())
         }
-        ReferenceKind::Home => match surroundings.home() {
+        ReferenceKind::Home => match environment.home() {
             Some(home) => Ok(home.display().to_string()),
             None => Err(unset_variable("HOME")),
         },
@@ -228,9 +228,9 @@ fn redact_reference<'a>(whole: &'a str, inner: &str) -> &'a str {
 fn resolve_variable(
     name: &str,
     default: Option<&str>,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<String, ResolveError> {
-    match (surroundings.variable(name), default) {
+    match (environment.variable(name), default) {
         // As in a shell, the default of `:-` also replaces an empty variable.
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => match value.to_str() {

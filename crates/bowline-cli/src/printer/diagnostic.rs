@@ -15,7 +15,7 @@ pub(super) struct Diagnostic<'a> {
     pub(super) error: Option<&'a str>,
     /// The last lines that the server wrote to stderr.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) last_words: Option<&'a str>,
+    pub(super) stderr: Option<&'a str>,
     /// The code of the error of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) code: Option<i64>,
@@ -52,8 +52,8 @@ impl<'a> Diagnostic<'a> {
     }
 
     /// Formats the diagnostic, with line ends.
-    pub(super) fn to_line(&self, talks_json: bool) -> String {
-        if talks_json {
+    pub(super) fn to_line(&self, is_json: bool) -> String {
+        if is_json {
             // Strings, numbers and JSON can always be serialized.
             let json = serde_json::to_string(self).unwrap_or_default();
             let json = redact::json_without_secrets(&json);
@@ -62,7 +62,7 @@ impl<'a> Diagnostic<'a> {
         let error = self
             .error
             .map(|error| format!("{error}{}", self.data_text()));
-        let (error, words) = match (error, self.last_words) {
+        let (error, words) = match (error, self.stderr) {
             (Some(error), Some(words)) => apart(error, words),
             (error, _) => (error, Vec::new()),
         };
@@ -107,7 +107,7 @@ fn apart(error: String, words: &str) -> (Option<String>, Vec<String>) {
     if !words.contains('\n') || !error.contains(&on_one_line) {
         return (Some(error), Vec::new());
     }
-    let error = error.replacen(&on_one_line, "", 1) + "; its last words:";
+    let error = error.replacen(&on_one_line, "", 1) + "; stderr:";
     // Redacted before splitting: a secret may span several lines.
     let words = redact::without_secrets(words);
     let lines = words.lines().map(|line| format!("  {line}"));

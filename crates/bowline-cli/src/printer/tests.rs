@@ -20,14 +20,14 @@ impl Write for Refusing {
 fn only_our_own_escapes_reach_the_output() {
     let hostile = "\u{1b}[31mred\u{1b}]52;c;aGk=\u{7}\nforged";
     for (has_colour, on, off) in [(false, "", ""), (true, "\u{1b}[31m", "\u{1b}[0m")] {
-        let (data, talk) = (CapturedOutput::default(), CapturedOutput::default());
-        let mut printer = Printer::new(data.clone(), talk.clone(), has_colour);
+        let (data, messages) = (CapturedOutput::default(), CapturedOutput::default());
+        let mut printer = Printer::new(data.clone(), messages.clone(), has_colour);
         printer.line(1, Tone::Bad, hostile).unwrap();
-        printer.talk(hostile);
+        printer.note(hostile);
         assert_eq!(harmless(hostile).lines().count(), 1);
         let shown = "\\u{1b}[31mred\\u{1b}]52;c;aGk=\\u{7}\\nforged";
         assert_eq!(data.text(), format!("  {on}{shown}{off}\n"));
-        assert_eq!(talk.text(), format!("{shown}\n"));
+        assert_eq!(messages.text(), format!("{shown}\n"));
     }
 }
 
@@ -65,24 +65,24 @@ fn a_closed_pipe_and_a_full_disk_are_distinguished() {
 
 #[test]
 fn errors_end_with_their_hint() {
-    let talk = CapturedOutput::default();
-    let mut printer = Printer::new(CapturedOutput::default(), talk.clone(), false);
+    let messages = CapturedOutput::default();
+    let mut printer = Printer::new(CapturedOutput::default(), messages.clone(), false);
     let error = anyhow::anyhow!("the cause").context("what happened");
     printer.error(&hinted(error, "what to do"));
     assert_eq!(
-        talk.text(),
+        messages.text(),
         "error: what happened: the cause\nhint: what to do\n"
     );
 }
 
 #[test]
 fn warnings_look_like_errors() {
-    let talk = CapturedOutput::default();
-    let mut printer = Printer::new(CapturedOutput::default(), talk.clone(), false);
+    let messages = CapturedOutput::default();
+    let mut printer = Printer::new(CapturedOutput::default(), messages.clone(), false);
     printer.warning("what is odd", Some("what to do"));
     printer.warning("what else", None);
     assert_eq!(
-        talk.text(),
+        messages.text(),
         "warning: what is odd\nhint: what to do\nwarning: what else\n"
     );
 }
@@ -90,16 +90,16 @@ fn warnings_look_like_errors() {
 // proves: F-CL-01, F-CL-03
 #[test]
 fn a_program_gets_errors_and_warnings_as_objects() {
-    let (data, talk) = (CapturedOutput::default(), CapturedOutput::default());
-    let mut printer = Printer::new(data.clone(), talk.clone(), true);
-    printer.talk_json();
+    let (data, messages) = (CapturedOutput::default(), CapturedOutput::default());
+    let mut printer = Printer::new(data.clone(), messages.clone(), true);
+    printer.write_messages_as_json();
     printer.warning("a\u{9b}b", None);
     printer.usage_error("typo", "help");
     printer.error(&usage(anyhow::anyhow!("the cause"), "what to do").context("what"));
     printer.error(&anyhow::anyhow!("x"));
     assert_eq!(data.text(), "");
     assert_eq!(
-        talk.text(),
+        messages.text(),
         "{\"warning\":\"a\\u009bb\"}\n\
          {\"error\":\"typo\",\"hint\":\"help\",\"exit_code\":2}\n\
          {\"error\":\"what: the cause\",\"hint\":\"what to do\",\"exit_code\":2}\n\

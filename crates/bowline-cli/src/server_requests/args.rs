@@ -15,10 +15,10 @@ pub(crate) struct ServerRequestArgs {
 
     /// Accept URL elicitations as opened; the URLs are shown on stderr
     #[arg(long)]
-    pub(crate) accept_pages: bool,
+    pub(crate) accept_urls: bool,
 
     /// Decline forms, URL elicitations and sampling requests
-    #[arg(long, conflicts_with_all = ["answer", "accept_defaults", "accept_pages", "sample"])]
+    #[arg(long, conflicts_with_all = ["answer", "accept_defaults", "accept_urls", "sample"])]
     pub(crate) decline: bool,
 
     /// Answer a sampling request with this text (may be given several times: the first text for

@@ -67,7 +67,7 @@ impl PresetAnswers {
         Ok(Self {
             answers: answers.collect::<anyhow::Result<_>>()?,
             accepts_defaults: args.accept_defaults,
-            accepts_urls: args.accept_pages,
+            accepts_urls: args.accept_urls,
             declines: args.decline,
             samples: args.sample.clone(),
             ..Self::default()

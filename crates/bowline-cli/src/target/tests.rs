@@ -8,7 +8,7 @@ const SERVERS: &str = r#"{"mcpServers": {
     "incomplete": {"command": "${NO_SUCH}"}
 }}"#;
 
-/// What becomes of `wanted` in a project with `SERVERS`, and what is said meanwhile.
+/// What becomes of `wanted` in a project with `SERVERS`, and the warnings.
 fn find(wanted: ServerChoice, files: &[(&str, &str)]) -> (anyhow::Result<Target>, String) {
     let scratch = Scratch::new();
     scratch.write(".git/HEAD", "");
@@ -16,12 +16,12 @@ fn find(wanted: ServerChoice, files: &[(&str, &str)]) -> (anyhow::Result<Target>
     for (file, text) in files {
         scratch.write(file, text);
     }
-    let surroundings = Surroundings {
+    let environment = Environment {
         folder: scratch.path().to_owned(),
         variables: [("HOME".into(), "/no/such/home".into())].into(),
     };
     let (mut printer, page) = Printer::captured();
-    let mut target = wanted.find(&[], &surroundings, &mut printer);
+    let mut target = wanted.find(&[], &environment, &mut printer);
     if let Ok(target) = &mut target
         && target.launch.folder.as_deref() == Some(scratch.path())
     {

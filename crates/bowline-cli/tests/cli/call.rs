@@ -280,11 +280,11 @@ fn programs_get_the_result_and_files_only_if_they_ask() {
     assert_eq!(text(&output.stderr), "");
     assert!(place.files().is_empty());
     let output = place.run(&[&args[..], &["-o", "knot.png"]].concat());
-    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let stderr: Value = serde_json::from_slice(&output.stderr).unwrap();
     let expected = serde_json::json!(
         {"saved": "knot.png", "bytes": 134, "mime_type": "image/png"}
     );
-    assert_eq!(told, expected);
+    assert_eq!(stderr, expected);
     assert_eq!(place.files(), ["knot.png"]);
 }
 
@@ -326,8 +326,8 @@ fn stderr_of_a_server_is_not_mixed_with_ours() {
     let output = place.run(&["call", "demo", "print", "text=\u{1b}[2J"]);
     assert_eq!(text(&output.stderr), "the result is empty\n");
     let output = place.run(&["-v", "call", "demo", "print", "text=\u{1b}[2J"]);
-    let told = text(&output.stderr);
-    assert!(told.contains("\\u{1b}[2J"), "{told}");
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("\\u{1b}[2J"), "{stderr}");
 }
 
 // proves: F-CL-02
@@ -353,7 +353,7 @@ fn a_tool_error_is_reported_although_the_output_is_closed() {
     let place = Place::new("call_unread");
     // More than a pipe holds.
     let message = format!("message={}", "x".repeat(100_000));
-    for (format, said) in [
+    for (format, stderr) in [
         (&[][..], "error: the tool reported an error\n"),
         (
             &["--json"],
@@ -367,7 +367,7 @@ fn a_tool_error_is_reported_although_the_output_is_closed() {
         // Like `head -c 10`, of which nothing is left when there is more to read.
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        assert_eq!(text(&output.stderr), said);
+        assert_eq!(text(&output.stderr), stderr);
         assert_eq!(output.status.code(), Some(5));
     }
 }

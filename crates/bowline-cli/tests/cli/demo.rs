@@ -58,7 +58,7 @@ fn programs_get_an_object_for_each_step() {
     assert!(at(&lost["to_ms"]) >= at(&kill["at_ms"]));
     // Another process took the place of the one that was killed.
     assert_ne!(kill["process"], recover["process"]);
-    // The states have no gaps, and the calls are those that were told.
+    // The states have no gaps, and the calls are those that were reported.
     let states = timeline["states"].as_array().unwrap();
     for pair in states.windows(2) {
         assert_eq!(pair[0]["to_ms"], pair[1]["from_ms"]);
@@ -87,12 +87,12 @@ fn every_revision_can_be_shown() {
     ] {
         let output = demo(&["--revision", revision]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let told = text(&output.stdout);
+        let stdout = text(&output.stdout);
         assert!(
-            told.contains(&format!("revision     {revision} (")),
-            "{told}"
+            stdout.contains(&format!("revision     {revision} (")),
+            "{stdout}"
         );
-        assert!(told.contains("a=20 b=22 → 42 ("), "{told}");
+        assert!(stdout.contains("a=20 b=22 → 42 ("), "{stdout}");
     }
 }
 
@@ -203,7 +203,7 @@ fn it_is_over_soon() {
 fn verbose_tells_what_the_library_does_and_no_more() {
     let secret = "hunter2-of-the-sea";
     let output = demo(&["-v"]).env("SECRET_TOKEN", secret).output().unwrap();
-    let told = text(&output.stderr);
+    let stderr = text(&output.stderr);
     for words in [
         "info  [server=demo transport=",
         " session=1] connected to the server server_name=bowline-demo",
@@ -212,13 +212,13 @@ fn verbose_tells_what_the_library_does_and_no_more() {
         "] request started side=client direction=out request=",
         "outcome=lost",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(stderr.contains(words), "{words}: {stderr}");
     }
     // Neither what was asked, nor what was answered, nor what the environment holds.
     for words in ["counted down", "it holds", "no luck today", secret] {
-        assert!(!told.contains(words), "{words}: {told}");
+        assert!(!stderr.contains(words), "{words}: {stderr}");
     }
-    assert!(!told.contains("bytes transferred"));
+    assert!(!stderr.contains("bytes transferred"));
     let output = demo(&["-vv"]).output().unwrap();
     assert!(text(&output.stderr).contains("] bytes transferred side=client"));
     let output = demo(&[]).output().unwrap();
@@ -228,8 +228,8 @@ fn verbose_tells_what_the_library_does_and_no_more() {
 /// What is the same in every run: numbers that are times or process ids become `N`, and of
 /// the chart each stretch one character.
 fn normal(mut output: Output) -> Output {
-    let told = text(&output.stdout);
-    let (steps, chart) = told.split_once(CHART).unwrap_or((told, ""));
+    let stdout = text(&output.stdout);
+    let (steps, chart) = stdout.split_once(CHART).unwrap_or((stdout, ""));
     let mut lines: Vec<_> = steps.lines().map(without_numbers).collect();
     if !chart.is_empty() {
         lines.push(CHART.trim_end().to_owned());

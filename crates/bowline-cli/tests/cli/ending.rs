@@ -25,10 +25,10 @@ fn a_server_that_does_not_exit_is_reported_and_killed() {
     let script = r#"trap "" TERM; echo $$ >&2; "$0" serve demo; while :; do sleep 1000; done"#;
     let server = ["sh", "-c", script, env!("CARGO_BIN_EXE_bowline")];
     let output = run(&[&["ping", "--verbose", "--"], &server[..]].concat(), b"");
-    let said = text(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = text(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     assert!(
-        said.contains("waiting for sh to exit; Ctrl-C stops waiting"),
-        "{said}"
+        stderr.contains("waiting for sh to exit; Ctrl-C stops waiting"),
+        "{stderr}"
     );
 }

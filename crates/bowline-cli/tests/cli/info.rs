@@ -135,12 +135,12 @@ fn a_sample_of_server_output_is_redacted() {
             .env("API_TOKEN", token)
             .output()
             .unwrap();
-        let said = text(&output.stderr);
+        let stderr = text(&output.stderr);
         assert!(
-            said.contains("is not an MCP message: `got token [redacted]`"),
-            "{said}"
+            stderr.contains("is not an MCP message: `got token [redacted]`"),
+            "{stderr}"
         );
-        assert!(!said.contains("hunter"), "{said}");
+        assert!(!stderr.contains("hunter"), "{stderr}");
     }
 }
 
@@ -148,9 +148,9 @@ fn a_sample_of_server_output_is_redacted() {
 fn a_normal_exit_is_no_crash_and_used_options_are_not_suggested() {
     let place = Place::new("ping_verbose");
     let output = place.run(&["ping", "-v", "--timeout", "1", "--", "sleep", "60"]);
-    let said = text(&output.stderr);
-    assert!(!said.contains("crash"), "{said}");
-    assert!(!said.contains("--verbose"), "{said}");
+    let stderr = text(&output.stderr);
+    assert!(!stderr.contains("crash"), "{stderr}");
+    assert!(!stderr.contains("--verbose"), "{stderr}");
     place.check(
         "ping_no_program",
         &["ping", "--", "no-such-command-of-ours"],
@@ -245,8 +245,8 @@ fn a_reader_that_leaves_is_no_error() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = place.command(args).stdout(writer).output().unwrap();
-        let talk = text(&output.stderr);
-        assert!(!talk.contains("error"), "{talk}");
+        let messages = text(&output.stderr);
+        assert!(!messages.contains("error"), "{messages}");
         assert_eq!(output.status.code(), Some(0));
     }
 }

@@ -105,9 +105,9 @@ fn the_statistics_of_pings_are_printed_after_ctrl_c() {
     interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let said: Vec<_> = text(&output.stderr).lines().collect();
-    let [connected, tally, error] = said[..] else {
-        panic!("{said:?}");
+    let lines: Vec<_> = text(&output.stderr).lines().collect();
+    let [connected, tally, error] = lines[..] else {
+        panic!("{lines:?}");
     };
     assert!(connected.starts_with("connected to "), "{connected}");
     assert!(tally.starts_with("1 ping: "), "{tally}");

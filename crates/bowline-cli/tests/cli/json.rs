@@ -54,17 +54,20 @@ fn notes_are_objects() {
     }});
     fs::write(place.folder.join(".mcp.json"), servers.to_string()).unwrap();
     let note = "`off` is disabled in .mcp.json; using it because it was named explicitly";
-    let said = objects(&place, &["ping", "off", "--json"]);
-    assert_eq!(said, [json!({"note": note})]);
-    let said = objects(&place, &["--json", "ping", "slow"]);
+    let messages = objects(&place, &["ping", "off", "--json"]);
+    assert_eq!(messages, [json!({"note": note})]);
+    let messages = objects(&place, &["--json", "ping", "slow"]);
     let note = "waiting for slow to exit; Ctrl-C stops waiting";
-    assert_eq!(said, [json!({"note": note})]);
+    assert_eq!(messages, [json!({"note": note})]);
 }
 
 #[test]
 fn log_lines_are_json_objects_too() {
     let place = Place::new("json_verbose");
-    let said = objects(&place, &["-vv", "--json", "ping", "demo"]);
+    let messages = objects(&place, &["-vv", "--json", "ping", "demo"]);
     let is_note = |object: &Value| object["note"].as_str().is_some();
-    assert!(said.len() > 5 && said.iter().all(is_note), "{said:?}");
+    assert!(
+        messages.len() > 5 && messages.iter().all(is_note),
+        "{messages:?}"
+    );
 }

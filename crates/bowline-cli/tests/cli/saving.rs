@@ -35,10 +35,13 @@ fn a_file_that_cannot_be_written_to_its_end_is_left_as_it_was() {
     for (output, files) in [("out", &["out"][..]), ("new", &["out"])] {
         let args = format!("call demo large bytes=1000000 --output {output}");
         let ended = in_shell(&place, "ulimit -f 1", &args);
-        let said = text(&ended.stderr);
+        let stderr = text(&ended.stderr);
         assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-        assert!(said.contains(&format!("cannot write {output}: ")), "{said}");
-        assert!(said.contains("File too large"), "{said}");
+        assert!(
+            stderr.contains(&format!("cannot write {output}: ")),
+            "{stderr}"
+        );
+        assert!(stderr.contains("File too large"), "{stderr}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "before");
         assert_eq!(place.files(), files);
     }
@@ -118,10 +121,13 @@ fn a_directory_that_cannot_be_written_is_refused_before_the_call() {
             command.uid(65_534);
         }
         let output = command.output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(&format!("cannot write {name}: ")), "{said}");
-        assert!(said.contains("--output - "), "{said}");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(
+            stderr.contains(&format!("cannot write {name}: ")),
+            "{stderr}"
+        );
+        assert!(stderr.contains("--output - "), "{stderr}");
     }
     assert_eq!(fs::read(folder.join("out")).unwrap(), b"before");
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();

@@ -31,14 +31,14 @@ fn place(name: &str) -> Place {
 }
 
 /// Returns stderr of a command.
-fn said(place: &Place, args: &[&str], code: i32) -> String {
+fn stderr_of(place: &Place, args: &[&str], code: i32) -> String {
     let output = place.run(args);
-    let said = text(&output.stderr).to_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for out in [&said, text(&output.stdout)] {
+    let stderr = text(&output.stderr).to_owned();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    for out in [&stderr, text(&output.stdout)] {
         assert!(!out.contains("hunter"), "{out}");
     }
-    said
+    stderr
 }
 
 // proves: F-CL-04
@@ -46,9 +46,9 @@ fn said(place: &Place, args: &[&str], code: i32) -> String {
 fn verbose_redacts_secrets_of_a_configuration() {
     let place = place("secrets_verbose");
     for format in [&[][..], &["--json"]] {
-        let said = said(&place, &[&["ping", "-vv", "talks"], format].concat(), 0);
+        let stderr = stderr_of(&place, &[&["ping", "-vv", "talks"], format].concat(), 0);
         let words = "my token is [redacted], ";
-        assert!(said.contains(words), "{said}");
+        assert!(stderr.contains(words), "{stderr}");
     }
 }
 
@@ -58,23 +58,22 @@ fn errors_redact_secrets_of_a_configuration() {
     let place = place("secrets_errors");
     for verbose in [&[][..], &["--verbose"]] {
         let line = |name| [&["tools", name], verbose].concat();
-        let died = said(&place, &line("dies"), 4);
-        let words =
-            r#"its last words: my token is [redacted], "[redacted]", die --password [redacted]"#;
+        let died = stderr_of(&place, &line("dies"), 4);
+        let words = r#"stderr: my token is [redacted], "[redacted]", die --password [redacted]"#;
         assert!(died.contains(words), "{died}");
-        let missing = said(&place, &line("missing"), 4);
+        let missing = stderr_of(&place, &line("missing"), 4);
         assert!(
             missing.contains("mcp-server --token [redacted]: no such"),
             "{missing}"
         );
     }
     for name in ["dies", "missing"] {
-        let said = said(&place, &["tools", name, "--json"], 4);
-        let object: Value = serde_json::from_str(&said).unwrap();
+        let stderr = stderr_of(&place, &["tools", name, "--json"], 4);
+        let object: Value = serde_json::from_str(&stderr).unwrap();
         assert_eq!(object["exit_code"], 4);
         assert!(
             object["error"].as_str().unwrap().contains("[redacted]"),
-            "{said}"
+            "{stderr}"
         );
     }
 }
@@ -97,13 +96,13 @@ fn secrets_of_the_environment_of_a_typed_command_are_redacted() {
     let args = ["tools", "--", "sh", "-c", BAD];
     place.compare("secrets_typed", &args, &run(&args));
     let output = run(&["tools", "-vv", "--", "sh", "-c", BAD]);
-    let said = text(&output.stderr);
+    let stderr = text(&output.stderr);
     assert!(
-        said.contains("bad token [redacted], [redacted], 1"),
-        "{said}"
+        stderr.contains("bad token [redacted], [redacted], 1"),
+        "{stderr}"
     );
-    assert!(!said.contains("hunter2"), "{said}");
-    assert!(!said.contains("ghp_"), "{said}");
+    assert!(!stderr.contains("hunter2"), "{stderr}");
+    assert!(!stderr.contains("ghp_"), "{stderr}");
 }
 
 /// Servers with references to variables whose names don't show that they are secret.

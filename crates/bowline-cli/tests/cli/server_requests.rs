@@ -189,10 +189,7 @@ fn options_answer_where_there_is_no_terminal() {
         (&["ask_name", "--answer", "name=Ada"][..], "Hello, Ada!\n"),
         (&["ask_name", "--decline"], "No name: decline.\n"),
         (&["ask_url", "--decline"], "The user's answer: decline\n"),
-        (
-            &["ask_url", "--accept-pages"],
-            "The user's answer: accept\n",
-        ),
+        (&["ask_url", "--accept-urls"], "The user's answer: accept\n"),
         (&sample, "bowline --sample: Because\n"),
         (
             &[
@@ -232,7 +229,7 @@ fn requests_without_an_answer_are_cancelled_with_a_warning() {
     place.check("asking_no_default", &defaults);
     place.check(
         "asking_pages",
-        &["call", "demo", "ask_url", "--accept-pages"],
+        &["call", "demo", "ask_url", "--accept-urls"],
     );
     let refused = ["call", "demo", "ask_model", "question=Why?", "--decline"];
     place.check("asking_refused", &refused);
@@ -246,8 +243,8 @@ fn a_call_that_requires_url_elicitation_is_sent_again() {
     peer[1] = "2025-11-25".to_owned();
     let peer: Vec<_> = peer.iter().map(String::as_str).collect();
     for (name, args) in [
-        ("asking_needed", &["files", "--accept-pages"][..]),
-        ("asking_needed_again", &["never", "--accept-pages"]),
+        ("asking_needed", &["files", "--accept-urls"][..]),
+        ("asking_needed_again", &["never", "--accept-urls"]),
         ("asking_needed_declined", &["files", "--decline"]),
         ("asking_needed_no_terminal", &["files"]),
     ] {

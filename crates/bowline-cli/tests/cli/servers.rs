@@ -359,10 +359,10 @@ fn the_size_of_substituted_variables_is_bounded() {
     for (name, field) in [("grows", "args[0]"), ("split", "args[52428]")] {
         let output = world.run(&["servers", name, "--json"]);
         assert_eq!(output.status.code(), Some(1));
-        let said = text_of(&output);
+        let text = text_of(&output);
         let where_and_what = format!("server `{name}`: {field}: ");
-        assert!(said.contains(&where_and_what), "{said}");
-        assert!(said.contains("more than 1 MiB"), "{said}");
+        assert!(text.contains(&where_and_what), "{text}");
+        assert!(text.contains("more than 1 MiB"), "{text}");
     }
 }
 

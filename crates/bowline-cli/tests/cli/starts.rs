@@ -60,9 +60,9 @@ fn a_server_that_ends_in_the_middle_is_not_started_again() {
     let noted = format!("echo >> starts; sed -u '/tools.list/Q' | sh {dying}");
     let server = ["--revision", "2025-06-18", "--", "sh", "-c", &noted];
     let output = place.run(&[&["tools"], &server[..]].concat());
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("the transport was lost"), "{said}");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    assert!(stderr.contains("the transport was lost"), "{stderr}");
     assert_eq!(starts(&place), 1);
 }
 
@@ -88,7 +88,7 @@ fn all_commands_declare_the_same() {
         &["call", "ask_name"][..],
         &["call", "ask_name", "--answer", "name=Ada"],
         &["call", "ask_name", "--decline"],
-        &["call", "ask_name", "--sample", "x", "--accept-pages"],
+        &["call", "ask_name", "--sample", "x", "--accept-urls"],
         &["info"],
         &["ping"],
         &["resources"],
@@ -103,7 +103,7 @@ fn all_commands_declare_the_same() {
 }
 
 #[test]
-fn last_words_keep_their_lines() {
+fn the_stderr_of_a_server_keeps_its_lines() {
     let place = Place::new("starts_words");
     let script = r#"printf 'Traceback:\n  File "x", line 1\nError: no \033[31mlicence\n' >&2"#;
     let dying = format!("{script}; exit 3");
@@ -121,8 +121,8 @@ fn last_words_keep_their_lines() {
     let script = format!(r"sed -u '/tools.call/Q' | sh {peer}; printf 'one\ntwo\n' >&2; exit 7");
     let server = ["--revision", "2025-06-18", "--", "sh", "-c", &script];
     let output = place.run(&[&["call", "die"], &server[..]].concat());
-    let said = text(&output.stderr);
-    assert!(said.contains("; its last words:\n  one\n  two\n"), "{said}");
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("; stderr:\n  one\n  two\n"), "{stderr}");
 }
 
 // proves: F-CL-01
@@ -140,14 +140,14 @@ fn few_descriptors_are_an_error_and_no_panic() {
                 .stdin(std::process::Stdio::null())
                 .output()
                 .unwrap();
-            let said = text(&output.stderr);
-            assert!(!said.contains("panicked"), "{limit}, {command}: {said}");
+            let stderr = text(&output.stderr);
+            assert!(!stderr.contains("panicked"), "{limit}, {command}: {stderr}");
             let code = output.status.code();
             assert!(code.is_some_and(|code| code < 100), "{limit}: {output:?}");
             if code != Some(0) {
-                let names_it = said.contains("descriptors") || said.contains("open files");
-                assert!(names_it, "{limit}, {command}: {said}");
-                refused += usize::from(said.contains("ulimit -n"));
+                let names_it = stderr.contains("descriptors") || stderr.contains("open files");
+                assert!(names_it, "{limit}, {command}: {stderr}");
+                refused += usize::from(stderr.contains("ulimit -n"));
             }
         }
     }

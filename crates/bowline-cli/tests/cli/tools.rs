@@ -55,8 +55,11 @@ fn every_revision_is_spoken() {
     for revision in bowline_types::Revision::ALL {
         let args = ["tools", "demo", "add", "--revision", revision.as_str()];
         let output = place.run(&args);
-        let told = text(&output.stdout);
-        assert!(told.starts_with("add(a: number, b: number)\n"), "{told}");
+        let stdout = text(&output.stdout);
+        assert!(
+            stdout.starts_with("add(a: number, b: number)\n"),
+            "{stdout}"
+        );
     }
 }
 

@@ -89,10 +89,10 @@ fn log_messages_below_the_level_are_left_out() {
     ];
     let args = watching(&wanted, "watched.sh");
     let output = spawn(&place, &args).wait_with_output().unwrap();
-    let said = text(&output.stdout);
+    let stdout = text(&output.stdout);
     assert!(
-        said.contains("\"error\"") && !said.contains("starts"),
-        "{said}"
+        stdout.contains("\"error\"") && !stdout.contains("starts"),
+        "{stdout}"
     );
 }
 
@@ -130,10 +130,18 @@ fn a_server_that_confirms_nothing_is_not_waited_for() {
         *revision.unwrap() = "2026-07-28".to_owned();
         let output = spawn(&place, &args);
         let output = output.wait_with_output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        assert_eq!(text(&output.stdout).contains("ready"), code == 0, "{said}");
-        assert_eq!(said.contains("subscriptions/listen"), code == 1, "{said}");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert_eq!(
+            text(&output.stdout).contains("ready"),
+            code == 0,
+            "{stderr}"
+        );
+        assert_eq!(
+            stderr.contains("subscriptions/listen"),
+            code == 1,
+            "{stderr}"
+        );
     }
 }
 

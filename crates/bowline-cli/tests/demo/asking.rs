@@ -28,7 +28,7 @@ fn answers(config: &mut ClientConfig) {
         .sampling(SamplingCapability::new())
         .roots(RootsCapability::new());
     config.connection().capabilities(capabilities);
-    config.answer::<requests::Elicit, _, _>(|question| async move {
+    config.on_request::<requests::Elicit, _, _>(|question| async move {
         Ok(match question {
             ElicitParams::Form(form) => {
                 let properties = &form.requested_schema.properties;
@@ -40,7 +40,7 @@ fn answers(config: &mut ClientConfig) {
             _ => ElicitResult::decline(),
         })
     });
-    config.answer::<requests::CreateMessage, _, _>(|params| async move {
+    config.on_request::<requests::CreateMessage, _, _>(|params| async move {
         let message = &params.messages[0];
         let asked = message.content.iter().next().and_then(|it| it.as_text());
         let answer = format!("{}? 42.", asked.unwrap_or_default());
@@ -50,7 +50,7 @@ fn answers(config: &mut ClientConfig) {
             "model-1",
         ))
     });
-    config.answer::<requests::ListRoots, _, _>(|_| async {
+    config.on_request::<requests::ListRoots, _, _>(|_| async {
         let named = Root::new("file:///home/ada").name("home");
         Ok(ListRootsResult::new([named, Root::new("file:///tmp")]))
     });
@@ -81,7 +81,7 @@ async fn a_person_who_declines_is_no_error() {
     for revision in ERAS {
         let client = connected_with(demo().stderr(StderrTo::Nowhere), revision, |config| {
             answers(config);
-            config.answer::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
+            config.on_request::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
         })
         .await;
         assert_eq!(text(&client, "ask_name", "{}").await, "No name: decline.");
@@ -107,9 +107,9 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
                 // LC-48: with what is needed as its data.
                 Era::Stateless => {
                     let error = error(&client, "tools/call", &params).await;
-                    let told = error.server_error().unwrap();
-                    assert_eq!(told.code, -32021, "{name}");
-                    told.data.as_ref().unwrap().as_str().to_owned()
+                    let refusal = error.server_error().unwrap();
+                    assert_eq!(refusal.code, -32021, "{name}");
+                    refusal.data.as_ref().unwrap().as_str().to_owned()
                 }
             };
             assert!(words.contains(capability), "{words}");

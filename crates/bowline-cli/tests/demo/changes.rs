@@ -73,7 +73,7 @@ async fn a_client_of_the_handshake_era_hears_of_changes() {
         r#"{"uri":"demo://counter"}"#,
     )
     .await;
-    // What nobody watches is not told: the next thing heard is about the tools.
+    // No notification of what is not watched: the next one is about the tools.
     assert_eq!(text(&client, "increment", r#"{"by":41}"#).await, "42");
     text(&client, "plugin_remove", "{}").await;
     let next = timeout(LONG, heard.recv()).await.unwrap().unwrap();
@@ -98,13 +98,14 @@ fn a_client_of_the_stateless_era_listens_to_changes() {
         (3, "plugin_add", "notifications/tools/list_changed"),
     ] {
         raw.ask(id, "tools/call", json!({"name": tool, "arguments": {}}));
-        let (mut answer, mut told) = (raw.hear(), raw.hear());
+        let (mut answer, mut notification) = (raw.hear(), raw.hear());
         if answer.get("id").is_none() {
-            std::mem::swap(&mut answer, &mut told);
+            std::mem::swap(&mut answer, &mut notification);
         }
         assert_eq!(answer["id"], id);
-        assert_eq!(told["method"], method);
-        let subscription = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+        assert_eq!(notification["method"], method);
+        let subscription =
+            &notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
         assert_eq!(subscription, 1);
     }
     // The list of resources was not asked for.

@@ -24,9 +24,9 @@ async fn each_failure_is_told_in_its_way_and_the_next_call_works() {
             ("nothing", "{}".to_owned(), -32602),
         ] {
             let error = error(&client, "tools/call", &params(name, &arguments)).await;
-            let told = error.server_error().expect(name);
-            assert_eq!(told.code, code, "{revision} {name}: {error}");
-            assert!(!told.message.contains("bug"), "{error}");
+            let refusal = error.server_error().expect(name);
+            assert_eq!(refusal.code, code, "{revision} {name}: {error}");
+            assert!(!refusal.message.contains("bug"), "{error}");
             assert_eq!(text(&client, "add", r#"{"a":1,"b":1}"#).await, "2");
         }
         let error = error(&client, "tools/call", &params("protocol_error", "{}")).await;
@@ -55,8 +55,8 @@ async fn arguments_that_are_wrong_are_told_by_name() {
         ] {
             let wrong = result(&client, name, arguments).await;
             assert_eq!(wrong["isError"], true, "{name}");
-            let told = wrong["content"][0]["text"].as_str().unwrap();
-            assert!(told.contains(words), "{name}: {told}");
+            let text = wrong["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains(words), "{name}: {text}");
         }
         client.stop().await;
     }
@@ -95,9 +95,9 @@ async fn resources_and_prompts_fail_with_errors_of_the_protocol() {
             ),
         ] {
             let error = error(&client, method, params).await;
-            let told = error.server_error().expect(params);
-            assert_eq!(told.code, code, "{revision} {params}: {error}");
-            assert!(told.message.contains(words), "{error}");
+            let refusal = error.server_error().expect(params);
+            assert_eq!(refusal.code, code, "{revision} {params}: {error}");
+            assert!(refusal.message.contains(words), "{error}");
         }
         client.stop().await;
     }

@@ -73,7 +73,7 @@ impl Raw {
         serde_json::from_str(&self.hear_line()).unwrap()
     }
 
-    /// No more is said to it.
+    /// No more is written to it.
     pub(crate) fn hang_up(&mut self) {
         self.stdin = None;
     }

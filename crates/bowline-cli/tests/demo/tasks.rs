@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline::client::features::Started;
+use bowline::client::features::TaskOrResult;
 use bowline::transport::StderrTo;
 use bowline_types::Revisions;
 use bowline_types::tasks::TaskStatus;
@@ -37,7 +37,7 @@ async fn a_task_is_looked_at_and_cancelled() {
         .await;
         let call = client.tools().call("brew", json!({"step_ms": 60_000}));
         let call = call.timeout(Duration::from_secs(30));
-        let Started::Task(task) = call.start_task().await.unwrap() else {
+        let TaskOrResult::Task(task) = call.start_task().await.unwrap() else {
             panic!("it takes three minutes");
         };
         let found = loop {

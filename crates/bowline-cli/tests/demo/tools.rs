@@ -23,7 +23,7 @@ async fn every_tool_is_listed_with_what_a_client_needs() {
             .iter()
             .map(|it| it["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, TOOLS, "the others are tried by nobody");
+        assert_eq!(names, TOOLS, "a tool without a test");
         for tool in tools {
             for text in ["title", "description"] {
                 assert!(
@@ -228,7 +228,7 @@ async fn log_messages_come_where_they_are_wanted() {
         } else {
             call(&client, "logging/setLevel", r#"{"level":"warning"}"#).await;
         }
-        for (level, said) in [("info", "not wanted"), ("error", "sent")] {
+        for (level, expected) in [("info", "not wanted"), ("error", "sent")] {
             let params = params("log", &format!(r#"{{"level":"{level}","text":"knots"}}"#));
             let mut request = client.call("tools/call", params);
             if is_stateless {
@@ -236,7 +236,7 @@ async fn log_messages_come_where_they_are_wanted() {
                 request = request.meta(meta);
             }
             let result = value(&request.await.unwrap());
-            assert_eq!(result["content"][0]["text"], said, "{revision} {level}");
+            assert_eq!(result["content"][0]["text"], expected, "{revision} {level}");
         }
         let message = heard.recv().await.unwrap();
         assert_eq!(

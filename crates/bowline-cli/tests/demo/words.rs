@@ -104,7 +104,7 @@ fn in_the_stateless_era() {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         inspector.inspect(request.to_string().as_bytes());
         raw.ask(id, method, params);
-        // Nobody has asked for notifications.
+        // No notification was asked for.
         let line = raw.hear_line();
         check(&mut inspector, &line, Revision::V2026_07_28);
     }

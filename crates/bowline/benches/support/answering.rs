@@ -26,7 +26,7 @@ pub(crate) fn echo(tools: usize) -> Result<Running, bowline::Error> {
     for number in 1..tools {
         server = server.tool(format!("spare-{number}"), "Is never called", echo);
     }
-    server.tool("echo", "Says what it was told", echo).build()
+    server.tool("echo", "Returns its argument", echo).build()
 }
 
 /// Calls `echo` so often with 100 bytes, of which so many calls are open at once.
@@ -50,9 +50,9 @@ pub(crate) async fn call(
 struct Script {
     /// The handshake, and a window of calls after it.
     text: Vec<u8>,
-    /// What of it is to be said next.
+    /// What is written next.
     next: Range<usize>,
-    /// Lines to come before more is said.
+    /// Lines to come before more is written.
     open: usize,
     calls_at: usize,
     /// Bytes of a call.
@@ -86,7 +86,7 @@ impl Script {
         }
     }
 
-    /// What is said next: nothing is the end, and `None` comes when something is answered.
+    /// What is written next: nothing is the end, and `None` comes when something has a response.
     fn say(&mut self, room: usize) -> Option<&[u8]> {
         if self.next.is_empty() {
             if self.open > 0 {
@@ -120,8 +120,8 @@ impl AsyncRead for End {
         let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match script.say(buffer.remaining()) {
             None => Poll::Pending,
-            Some(said) => {
-                buffer.put_slice(said);
+            Some(bytes) => {
+                buffer.put_slice(bytes);
                 Poll::Ready(Ok(()))
             }
         }

@@ -64,7 +64,7 @@ pub(crate) fn serve_if_asked() -> io::Result<bool> {
     let manners: Vec<String> = args.collect();
     let has = |manner: &str| manners.iter().any(|it| it == manner);
     if has("grandchild") {
-        // It holds our pipes, and outlives us unless somebody cares.
+        // It holds our pipes, and outlives us unless it is ended.
         Command::new("sleep")
             .arg("1000")
             .stdin(Stdio::null())
@@ -115,7 +115,7 @@ fn settled(has: &impl Fn(&str) -> bool) -> io::Result<()> {
     if has("floods") {
         let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n";
         let many = line.repeat(1000);
-        // Until nobody reads any more.
+        // Until the reader is closed.
         while stdout().lock().write_all(many.as_bytes()).is_ok() {}
     }
     if has("complains") {

@@ -1,7 +1,7 @@
 //! Lists and contents that need not be fetched again (2026-07-28, server/utilities/caching).
 //!
 //! A result is kept for the time that its server gives, and forgotten when the server notifies that
-//! it has changed or the connection is lost: another server may answer then. What was asked for
+//! it has changed or the connection is lost: another server may answer then. What was requested
 //! before a change is not kept when it comes after it.
 
 use std::collections::{HashMap, VecDeque};
@@ -29,11 +29,11 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// use bowline::types::common::Implementation;
 ///
 /// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
-/// config.cache(CachePolicy::new().without_hints(Duration::from_secs(30)));
+/// config.cache(CachePolicy::new().default_ttl(Duration::from_secs(30)));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CachePolicy {
-    without_hints: Duration,
+    default_ttl: Duration,
     max_bytes: usize,
     max_results: usize,
 }
@@ -42,23 +42,23 @@ impl CachePolicy {
     /// Returns the default policy: results are kept as their servers allow.
     pub const fn new() -> Self {
         Self {
-            without_hints: Duration::ZERO,
+            default_ttl: Duration::ZERO,
             max_bytes: 16 << 20,
             max_results: 1_000,
         }
     }
 
     /// Returns a policy that keeps nothing.
-    pub const fn off() -> Self {
-        let mut off = Self::new();
-        off.max_results = 0;
-        off
+    pub const fn disabled() -> Self {
+        let mut disabled = Self::new();
+        disabled.max_results = 0;
+        disabled
     }
 
-    /// Sets how long a result is kept whose server gives no time. Default: not at all.
+    /// Sets how long a result is kept whose server gives no `ttlMs`. Default: not at all.
     #[must_use]
-    pub const fn without_hints(mut self, time: Duration) -> Self {
-        self.without_hints = time;
+    pub const fn default_ttl(mut self, time: Duration) -> Self {
+        self.default_ttl = time;
         self
     }
 
@@ -83,7 +83,7 @@ impl Default for CachePolicy {
     }
 }
 
-/// What a result answers: the method and everything that decides the result (CH-4).
+/// The key of a result: the method and everything that decides the result (CH-4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// A page of a list.
@@ -218,7 +218,7 @@ impl Cache {
         let result = result.as_str();
         let has_hints = revision.is_some_and(|revision| revision >= Revision::V2026_07_28);
         let hint = if has_hints { hint(result) } else { None };
-        let time = hint.unwrap_or(self.policy.without_hints);
+        let time = hint.unwrap_or(self.policy.default_ttl);
         let size = result.len() + ticket.key.len();
         if time.is_zero() || size > self.policy.max_bytes {
             return;
@@ -411,7 +411,7 @@ mod tests {
         for (policy, until) in [
             (CachePolicy::new(), None),
             (
-                CachePolicy::new().without_hints(Duration::from_secs(1)),
+                CachePolicy::new().default_ttl(Duration::from_secs(1)),
                 Some(Duration::from_secs(1)),
             ),
         ] {
@@ -430,17 +430,18 @@ mod tests {
         let plain = Payload::from(JsonObject::parse("{}").expect("an object"));
         for (policy, is_cached) in [
             (CachePolicy::new(), false),
-            (
-                CachePolicy::new().without_hints(Duration::from_secs(1)),
-                true,
-            ),
+            (CachePolicy::new().default_ttl(Duration::from_secs(1)), true),
         ] {
             let cache = Cache::new(policy);
             let ticket = cache.ticket(page(None)).expect("it may be kept");
             cache.keep(ticket, &plain, NOW, Some(Revision::LATEST));
             assert_eq!(has(&cache, &page(None)), is_cached);
         }
-        assert!(Cache::new(CachePolicy::off()).ticket(page(None)).is_none());
+        assert!(
+            Cache::new(CachePolicy::disabled())
+                .ticket(page(None))
+                .is_none()
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use bowline_types::progress::ProgressParams;
 use bytes::Bytes;
 
 use super::params::Params;
-use super::pending_call::Answer;
+use super::pending_call::PendingCall;
 use super::session_adapter::{ParamsEncoder, SessionAdapter};
 use super::shared::{Shared, Slot};
 use super::url_elicitation_retry::RetryPlan;
@@ -90,7 +90,7 @@ impl<'c> Call<'c> {
         }
     }
 
-    /// Sets how long it may take without an answer, or without progress either where that
+    /// Sets how long it may take without a response, or without progress either where that
     /// [counts](crate::Timeouts::progress_counts). Default: as
     /// [configured](crate::Config::call_timeouts), 30 s.
     ///
@@ -132,7 +132,7 @@ impl<'c> Call<'c> {
         self.with_progress()
     }
 
-    /// Asks the server to report progress: see [`Answer::progress`].
+    /// Asks the server to report progress: see [`PendingCall::progress`].
     pub fn with_progress(mut self) -> Self {
         self.wants_progress = true;
         self
@@ -185,7 +185,7 @@ impl<'c> Call<'c> {
         self.params = params;
     }
 
-    /// Returns how long it may take without an answer, and altogether.
+    /// Returns how long it may take without a response, and altogether.
     pub(super) fn time_limits(&self) -> (Duration, Duration) {
         let defaults = &self.shared.call_timeouts;
         (
@@ -198,12 +198,12 @@ impl<'c> Call<'c> {
         &self.method
     }
 
-    /// Makes the call now. Its answer can be awaited later.
-    pub fn send(self) -> Answer {
+    /// Makes the call now. Its result can be awaited later.
+    pub fn send(self) -> PendingCall {
         self.into_future()
     }
 
-    fn make(self) -> Result<Answer, Error> {
+    fn make(self) -> Result<PendingCall, Error> {
         let shared = Arc::clone(self.shared);
         let method = self.method.clone();
         let checks_capability = self.checks_capability;
@@ -212,8 +212,10 @@ impl<'c> Call<'c> {
         let retry_plan = RetryPlan::for_call(&shared, &call, checks_capability, total);
         let is_idempotent = call.is_idempotent();
         let key = place_call(&shared, &method, call, checks_capability)?;
-        let answer = Answer::pending(shared, key, method, on_progress);
-        Ok(answer.idempotent(is_idempotent).with_retry_plan(retry_plan))
+        let pending = PendingCall::new(shared, key, method, on_progress);
+        Ok(pending
+            .idempotent(is_idempotent)
+            .with_retry_plan(retry_plan))
     }
 
     fn prepare(mut self) -> Result<(LinkCall, Option<OnProgress>), Error> {
@@ -296,15 +298,15 @@ pub(super) fn place_call(
 }
 
 impl IntoFuture for Call<'_> {
-    type Output = <Answer as Future>::Output;
-    type IntoFuture = Answer;
+    type Output = <PendingCall as Future>::Output;
+    type IntoFuture = PendingCall;
 
     /// Makes the call. Dropping the future cancels it: the server is notified once, and a
     /// late response is dropped.
-    fn into_future(self) -> Answer {
+    fn into_future(self) -> PendingCall {
         let method = self.method.clone();
         let made = self.make();
-        made.unwrap_or_else(|error| Answer::refused(error.in_operation(method)))
+        made.unwrap_or_else(|error| PendingCall::refused(error.in_operation(method)))
     }
 }
 

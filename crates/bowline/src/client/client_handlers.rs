@@ -103,15 +103,15 @@ impl ClientConfig {
                 let checked = request.check_tool_results();
                 let checked =
                     checked.map_err(|message| ErrorObject::invalid_params(message).into());
-                let answering = checked.and_then(|()| handler(request));
-                async move { answering?.await.map_err(Refusal::from) }
+                let response = checked.and_then(|()| handler(request));
+                async move { response?.await.map_err(Refusal::from) }
             });
         self
     }
 
     /// Handles form elicitations of the server: the user fills in a form.
     ///
-    /// Fields that are left out get their defaults. An answer that doesn't fit the form is an
+    /// Fields that are left out get their defaults. A result that doesn't fit the form is an
     /// error of the handler: see [`FormSchema::fill`] and [`PrimitiveSchema::check`], with
     /// which it can be checked while it is typed.
     ///
@@ -138,8 +138,8 @@ impl ClientConfig {
         elicitation.form.get_or_insert_with(JsonObject::new);
         self.elicitations.form = Some(Arc::new(move |form| {
             let schema = form.requested_schema.clone();
-            let answering = handler(form);
-            Box::pin(async move { fill_form(answering.await?, &schema) })
+            let response = handler(form);
+            Box::pin(async move { fill_form(response.await?, &schema) })
         }));
         self.register_elicitation_handlers()
     }
@@ -149,7 +149,7 @@ impl ClientConfig {
     ///
     /// A server of 2025-11-25 may also refuse a call until URL elicitations are done (−32042). The
     /// same handler runs for each of them. When all are accepted, and the server notifies that they
-    /// are complete or the user [confirms it](Self::pages_visited), the call is made again, within
+    /// are complete or the user [confirms it](Self::on_url_elicitation_required), the call is made again, within
     /// its own time and three times at most. Otherwise it ends with the server's error, which
     /// [lists](Error::url_elicitations) the elicitations.
     pub fn elicitation_url<F, Fut>(&mut self, handler: F) -> &mut Self
@@ -161,9 +161,9 @@ impl ClientConfig {
         elicitation.url.get_or_insert_with(JsonObject::new);
         self.handlers.url_retry.is_enabled = true;
         self.elicitations.url = Some(Arc::new(move |elicitation| {
-            let answering = handler(elicitation);
+            let response = handler(elicitation);
             // EL-9: the result of a URL elicitation has no content.
-            Box::pin(async move { Ok(without_content(answering.await?)) })
+            Box::pin(async move { Ok(without_content(response.await?)) })
         }));
         self.register_elicitation_handlers()
     }
@@ -194,14 +194,14 @@ impl ClientConfig {
         let ElicitationHandlers { form, url } = self.elicitations.clone();
         self.handlers
             .add_typed::<requests::Elicit, _, _, _>(move |request| {
-                let answering = match (request, &form, &url) {
+                let response = match (request, &form, &url) {
                     (ElicitParams::Form(request), Some(form), _) => Some(form(request)),
                     (ElicitParams::Url(request), _, Some(url)) => Some(url(request)),
                     _ => None,
                 };
                 async move {
-                    match answering {
-                        Some(answering) => answering.await.map_err(Refusal::from),
+                    match response {
+                        Some(response) => response.await.map_err(Refusal::from),
                         // EL-2.
                         None => Err(not_declared("this mode of elicitation")),
                     }
@@ -213,24 +213,24 @@ impl ClientConfig {
 
 /// Returns the result of a form elicitation with defaults filled in and checked against its schema
 /// (EL-8, EL-9, EL-10).
-fn fill_form(mut answer: ElicitResult, schema: &FormSchema) -> Result<ElicitResult, ErrorObject> {
-    if !answer.is_accepted() {
-        return Ok(without_content(answer));
+fn fill_form(mut result: ElicitResult, schema: &FormSchema) -> Result<ElicitResult, ErrorObject> {
+    if !result.is_accepted() {
+        return Ok(without_content(result));
     }
-    let content = answer.content.take().unwrap_or_default();
+    let content = result.content.take().unwrap_or_default();
     match schema.fill(content) {
-        Ok(content) => Ok(answer.content(content)),
+        Ok(content) => Ok(result.content(content)),
         Err(error) => {
             // The message names a field, not its value.
-            tracing::error!(%error, "answer of the elicitation handler doesn't match the requested schema");
+            tracing::error!(%error, "result of the elicitation handler doesn't match the requested schema");
             Err(ErrorObject::internal_error(error.to_string()))
         }
     }
 }
 
-fn without_content(mut answer: ElicitResult) -> ElicitResult {
-    answer.content = None;
-    answer
+fn without_content(mut result: ElicitResult) -> ElicitResult {
+    result.content = None;
+    result
 }
 
 impl fmt::Debug for ElicitationHandlers {

@@ -14,7 +14,7 @@ use super::cache::CachePolicy;
 use super::client_handlers::ElicitationHandlers;
 use super::notification_router::Router;
 #[cfg(feature = "validate")]
-use super::output_validation::OutputPolicy;
+use super::output_validation::OutputValidation;
 use super::server_requests::{Handlers, ServerRequest};
 use super::subscription_dispatch::ChangeLimits;
 
@@ -66,7 +66,7 @@ pub struct ClientConfig {
     pub(super) cache: CachePolicy,
     pub(super) changes: ChangeLimits,
     #[cfg(feature = "validate")]
-    pub(super) outputs: OutputPolicy,
+    pub(super) output_validation: OutputValidation,
 }
 
 impl ClientConfig {
@@ -120,11 +120,12 @@ impl ClientConfig {
         self
     }
 
-    /// Which results of tools are checked: see [`Tools::call`](super::features::Tools::call).
-    /// Default: those of tools that were listed, and have an output schema.
+    /// Sets which results of tools are validated: see
+    /// [`Tools::call`](super::features::Tools::call). Default: those of tools that were listed, and
+    /// have an output schema.
     #[cfg(feature = "validate")]
-    pub fn outputs(&mut self, policy: OutputPolicy) -> &mut Self {
-        self.outputs = policy;
+    pub fn output_validation(&mut self, policy: OutputValidation) -> &mut Self {
+        self.output_validation = policy;
         self
     }
 
@@ -133,10 +134,10 @@ impl ClientConfig {
         &self.router
     }
 
-    /// Adds a handler for a request of the protocol. The capability has to be declared
+    /// Adds a handler for a request of the server. The capability has to be declared
     /// as well: see [`Config::capabilities`], and [`sampling`](Self::sampling),
     /// [`elicitation`](Self::elicitation) and [`roots`](Self::roots), which do both.
-    pub fn answer<R, F, Fut>(&mut self, handler: F) -> &mut Self
+    pub fn on_request<R, F, Fut>(&mut self, handler: F) -> &mut Self
     where
         R: RequestMethod,
         R::Params: Send,
@@ -148,11 +149,11 @@ impl ClientConfig {
         self
     }
 
-    /// Adds a handler for requests of any method. A request without a handler is answered with
-    /// the error "method not found".
+    /// Adds a handler for requests of any method. The response to a request without a
+    /// handler is the error "method not found".
     ///
     /// A handler is dropped when the server no longer needs its result.
-    pub fn answer_raw<F, Fut>(&mut self, method: impl Into<Box<str>>, handler: F) -> &mut Self
+    pub fn on_raw_request<F, Fut>(&mut self, method: impl Into<Box<str>>, handler: F) -> &mut Self
     where
         F: Fn(ServerRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = RpcResult> + Send + 'static,
@@ -174,7 +175,7 @@ impl Clone for ClientConfig {
             cache: self.cache,
             changes: self.changes,
             #[cfg(feature = "validate")]
-            outputs: self.outputs,
+            output_validation: self.output_validation,
         }
     }
 }
@@ -211,7 +212,7 @@ impl From<LinkConfig> for ClientConfig {
             cache: CachePolicy::new(),
             changes: ChangeLimits::default(),
             #[cfg(feature = "validate")]
-            outputs: OutputPolicy::new(),
+            output_validation: OutputValidation::new(),
         }
     }
 }

@@ -126,7 +126,7 @@ impl<T: Transport> Driver<T> {
         match opened {
             Ok(stream) => {
                 self.transport_state.io = Some((connection, Io::new(stream)));
-                core.ending = None;
+                core.transport_end = None;
                 self.idleness = Idleness::Handshaking;
                 core.link.handle_opened(now, connection);
             }
@@ -143,18 +143,19 @@ impl<T: Transport> Driver<T> {
         let Some((connection, otherwise, exit_query)) = &mut self.transport_state.exit_query else {
             return false;
         };
-        let Poll::Ready(ending) = exit_query.as_mut().poll(cx) else {
+        let Poll::Ready(transport_end) = exit_query.as_mut().poll(cx) else {
             return false;
         };
-        let ending = ending.unwrap_or_else(|| TransportEnd::new(std::mem::take(otherwise)));
+        let transport_end =
+            transport_end.unwrap_or_else(|| TransportEnd::new(std::mem::take(otherwise)));
         let connection = *connection;
         self.transport_state.exit_query = None;
         let now = self.shared.now();
         let mut core = self.shared.lock();
-        core.link.handle_end(now, connection, &ending.reason);
-        let ending = Arc::new(ending);
-        core.last_stream_end = Some((now, Arc::clone(&ending)));
-        core.ending = Some(ending);
+        core.link.handle_end(now, connection, &transport_end.reason);
+        let transport_end = Arc::new(transport_end);
+        core.last_stream_end = Some((now, Arc::clone(&transport_end)));
+        core.transport_end = Some(transport_end);
         true
     }
 

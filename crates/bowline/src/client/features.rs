@@ -32,18 +32,18 @@ mod tool_params;
 mod tools;
 mod typed_call;
 
-pub use completion::Completing;
-pub use live_list::Live;
+pub use completion::CompletionCall;
+pub use live_list::LiveList;
 pub use logging::Logging;
-pub use paginated_list::{Listed, Pages, WholeList};
+pub use paginated_list::{ListPage, Pages, WholeList};
 pub use prompts::{PromptArguments, Prompts};
 pub use resources::Resources;
 pub use roots::Roots;
 pub use sampling::Sampling;
-pub use tasks::{Started, TaskHandle, TaskRef, Tasks};
-pub use tool_call::{ToolAnswer, ToolCall};
+pub use tasks::{TaskHandle, TaskOrResult, TaskRef, Tasks};
+pub use tool_call::{PendingToolCall, ToolCall};
 pub use tools::{ToolResult, Tools};
-pub use typed_call::{TypedAnswer, TypedCall};
+pub use typed_call::{PendingTypedCall, TypedCall};
 
 pub(super) use capability_check::{
     TASKS_EXTENSION, check_capability, check_revision, not_declared_message,

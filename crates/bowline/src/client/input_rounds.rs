@@ -18,7 +18,7 @@ pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result:
     let weak = Arc::downgrade(shared);
     let handlers = shared.handlers.clone();
     let revision = shared.lock().link.revision().unwrap_or(Revision::LATEST);
-    let answering = async move {
+    let response = async move {
         let mut responses = Vec::new();
         let mut failure = None;
         for (key, method, params) in input_requests(&result) {
@@ -50,11 +50,11 @@ pub(super) fn answer_input_requests(shared: &Arc<Shared>, call: CallKey, result:
                     slot.failure = Some(failure);
                 }
                 core.link
-                    .cancel(now, call, "the input request was not answered");
+                    .cancel(now, call, "no response to the input request");
             }
         });
     };
-    let task = tokio::spawn(answering.instrument(shared.telemetry.span()));
+    let task = tokio::spawn(response.instrument(shared.telemetry.span()));
     if let Some(slot) = shared.lock().slots.get_mut(call) {
         slot.input = Some(task.abort_handle());
     }

@@ -112,8 +112,12 @@ impl TransportState {
         match io.take_peer() {
             None => core.link.handle_end(now, *connection, &ended),
             Some(mut peer) => {
-                let exit_query =
-                    async move { timeout(EXIT_TIMEOUT, peer.why()).await.ok().flatten() };
+                let exit_query = async move {
+                    timeout(EXIT_TIMEOUT, peer.transport_end())
+                        .await
+                        .ok()
+                        .flatten()
+                };
                 self.exit_query = Some((*connection, ended, Box::pin(exit_query)));
             }
         }

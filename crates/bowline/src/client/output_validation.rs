@@ -2,7 +2,7 @@
 //! feature `validate`.
 //!
 //! A schema is known from when its tool was listed until the server notifies that its tools have
-//! changed or the connection is lost: another server may answer then. A call is held to what was
+//! changed or the connection is lost: another server may respond then. A call is held to what was
 //! known when it was made, or a server could send `list_changed` just before a result that doesn't
 //! fit. A schema is compiled when the first result comes. Without the feature there is nothing
 //! here, and nothing is checked.
@@ -14,7 +14,7 @@
 #[cfg(not(feature = "validate"))]
 pub(super) use disabled::{ExpectedOutput, OutputSchemas};
 #[cfg(feature = "validate")]
-pub use enabled::OutputPolicy;
+pub use enabled::OutputValidation;
 #[cfg(feature = "validate")]
 pub(super) use enabled::{ExpectedOutput, OutputSchemas};
 
@@ -36,33 +36,33 @@ mod enabled {
     use crate::logged::shortened;
     use crate::schema::{CheckError, MAX_BYTES, Schema, SchemaError, UnsupportedPatterns};
 
-    /// Which output schemas of a server's tools are known, to check results against.
+    /// The policy for validating results of tools against their output schemas.
     ///
     /// By default those of the 1,000 tools that were listed last, in 4 MiB at most. A result
     /// whose schema isn't known is not checked.
     ///
     /// One whose schema is known but can't be used, or that is too large or too much work to check,
-    /// is returned with [the reason](crate::client::features::ToolResult::unchecked), unless the
+    /// is returned with [the reason](crate::client::features::ToolResult::unvalidated_reason), unless the
     /// policy is
     /// [strict](Self::strict).
     ///
     /// ```
     /// use bowline::ClientConfig;
-    /// use bowline::client::OutputPolicy;
+    /// use bowline::client::OutputValidation;
     /// use bowline::types::common::Implementation;
     ///
     /// let mut config = ClientConfig::new(Implementation::new("example", "1.0"));
-    /// config.outputs(OutputPolicy::new().max_tools(100));
+    /// config.output_validation(OutputValidation::new().max_tools(100));
     /// ```
     #[derive(Clone, Copy, Debug)]
-    pub struct OutputPolicy {
+    pub struct OutputValidation {
         max_tools: usize,
         max_bytes: usize,
         is_strict: bool,
     }
 
-    impl OutputPolicy {
-        /// Returns the defaults.
+    impl OutputValidation {
+        /// Returns the default policy.
         pub const fn new() -> Self {
             Self {
                 max_tools: 1_000,
@@ -71,8 +71,8 @@ mod enabled {
             }
         }
 
-        /// No result is checked.
-        pub const fn off() -> Self {
+        /// Returns a policy that validates no result.
+        pub const fn disabled() -> Self {
             Self {
                 max_tools: 0,
                 max_bytes: 0,
@@ -103,7 +103,7 @@ mod enabled {
         }
     }
 
-    impl Default for OutputPolicy {
+    impl Default for OutputValidation {
         fn default() -> Self {
             Self::new()
         }
@@ -111,7 +111,7 @@ mod enabled {
 
     #[derive(Debug)]
     pub(in crate::client) struct OutputSchemas {
-        policy: OutputPolicy,
+        policy: OutputValidation,
         known: Mutex<KnownSchemas>,
     }
 
@@ -157,7 +157,7 @@ mod enabled {
     }
 
     impl OutputSchemas {
-        pub(in crate::client) fn new(policy: OutputPolicy) -> Self {
+        pub(in crate::client) fn new(policy: OutputValidation) -> Self {
             Self {
                 policy,
                 known: Mutex::default(),
@@ -287,7 +287,7 @@ mod enabled {
     }
 
     impl KnownSchemas {
-        fn insert(&mut self, name: &str, schema: Option<&str>, policy: OutputPolicy) {
+        fn insert(&mut self, name: &str, schema: Option<&str>, policy: OutputValidation) {
             if let Some(known) = self.tools.remove(name) {
                 self.bytes -= known.size;
                 self.order.remove(&known.place);

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 
 /// The pending response to a call. Await it for the result. Dropping it cancels the call: the
 /// server is notified once, and a late response is dropped.
-pub struct Answer(State);
+pub struct PendingCall(State);
 
 enum State {
     Pending(Pending),
@@ -35,8 +35,8 @@ enum State {
     Refused(Option<Error>),
 }
 
-impl Answer {
-    pub(super) fn pending(
+impl PendingCall {
+    pub(super) fn new(
         shared: Arc<Shared>,
         key: CallKey,
         method: Cow<'static, str>,
@@ -90,11 +90,11 @@ impl Answer {
     /// ```
     /// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
     /// let call = client.call("tools/call", r#"{"name":"copy"}"#);
-    /// let mut answer = call.with_progress().send();
-    /// while let Some(progress) = answer.progress().await {
+    /// let mut call = call.with_progress().send();
+    /// while let Some(progress) = call.progress().await {
     ///     println!("{:?}", progress.message);
     /// }
-    /// let result = answer.await?;
+    /// let result = call.await?;
     /// # let _ = result;
     /// # Ok(())
     /// # }
@@ -152,7 +152,7 @@ impl Answer {
     }
 }
 
-impl Future for Answer {
+impl Future for PendingCall {
     type Output = Result<Payload, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -184,9 +184,9 @@ fn already_taken(sent: Sent) -> Error {
     Error::new(ErrorKind::State, "the response was already taken").with_sent(sent)
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for PendingCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Answer");
+        let mut debug = f.debug_struct("PendingCall");
         match &self.0 {
             State::Pending(pending) => debug.field("method", &pending.method),
             State::Retrying { method, .. } => debug.field("method", method),
@@ -295,7 +295,7 @@ impl Pending {
             drop(replaced);
             return Poll::Pending;
         };
-        let (ending, failure) = (slot.ending.take(), slot.failure.take());
+        let (transport_end, failure) = (slot.transport_end.take(), slot.failure.take());
         let no_connection = slot.no_connection.take();
         let sent = slot.sent;
         self.received_at = slot.received_at;
@@ -312,7 +312,10 @@ impl Pending {
         drop(core);
         drop(slot);
         let was_stopped = matches!(outcome, Outcome::Shutdown);
-        let ended = match (failure, Error::from_outcome(outcome, Some(sent), ending)) {
+        let ended = match (
+            failure,
+            Error::from_outcome(outcome, Some(sent), transport_end),
+        ) {
             (Some(failure), Err(_)) => Err(failure.with_sent(sent)),
             (None, Err(error)) if was_stopped => Err(error.with_message(stop_reason)),
             (_, ended) => ended,

@@ -102,8 +102,8 @@ impl Handlers {
         Fut: Future<Output = RpcResult> + Send + 'static,
     {
         let handler = move |request| -> HandlerFuture {
-            let answering = handler(request);
-            Box::pin(async move { Ok(answering.await?) })
+            let response = handler(request);
+            Box::pin(async move { Ok(response.await?) })
         };
         self.by_method.insert(method, Arc::new(handler));
     }
@@ -121,9 +121,9 @@ impl Handlers {
             let text = request.params.as_ref().map_or("{}", Payload::as_str);
             match R::Params::from_json(text) {
                 Ok(params) => {
-                    let answering = handler(params);
+                    let response = handler(params);
                     Box::pin(async move {
-                        let result = answering.await.map_err(Into::into)?;
+                        let result = response.await.map_err(Into::into)?;
                         Ok(encode_result(result, request.revision)?)
                     })
                 }
@@ -185,11 +185,11 @@ impl Handlers {
                 return Err(Refusal::NotDeclared(no_handler_error(&request.method)));
             };
             let method = request.method.clone();
-            let answered = match caught(|| handler(request)) {
-                Ok(answering) => CatchPanic::new(answering).await,
+            let outcome = match caught(|| handler(request)) {
+                Ok(response) => CatchPanic::new(response).await,
                 Err(panicked) => Err(panicked),
             };
-            answered.unwrap_or_else(|panicked| {
+            outcome.unwrap_or_else(|panicked| {
                 // The message of the panic is for our log, not for the peer (ER-4).
                 tracing::error!(
                     method = &*shortened(&method),
@@ -272,7 +272,7 @@ impl RunningHandlers {
         let span = shared
             .telemetry
             .handler_span(&request.method, Some(key.get()));
-        let answering = shared.handlers.respond(request);
+        let response = shared.handlers.respond(request);
         let mut open = OpenRequest {
             shared: Arc::downgrade(shared),
             key,
@@ -282,11 +282,11 @@ impl RunningHandlers {
         // Before it can end; the lock is not held while it is spawned, since a runtime that
         // is being shut down drops it at once.
         shared.running_handlers.lock().insert(key, None);
-        let answered = async move {
-            let result = answering.await;
+        let run = async move {
+            let result = response.await;
             open.respond(result);
         };
-        let task = tokio::spawn(answered.instrument(span));
+        let task = tokio::spawn(run.instrument(span));
         if let Some(handle) = shared.running_handlers.lock().get_mut(&key) {
             *handle = Some(task.abort_handle());
         }
@@ -319,7 +319,7 @@ struct OpenRequest {
     shared: Weak<Shared>,
     key: RequestKey,
     is_answered: bool,
-    /// Calls that are paused while this is answered.
+    /// Calls that are paused while its handler runs.
     paused: Vec<CallKey>,
 }
 

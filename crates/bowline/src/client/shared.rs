@@ -71,7 +71,7 @@ pub(super) struct Core {
     /// The level of log messages that the user wants.
     pub(super) log_level: Option<LoggingLevel>,
     /// How the last stream ended, until there is another one.
-    pub(super) ending: Option<Arc<TransportEnd>>,
+    pub(super) transport_end: Option<Arc<TransportEnd>>,
     /// How the stream ended with which the link failed at this moment, until calls are served.
     pub(super) last_stream_end: Option<(Instant, Arc<TransportEnd>)>,
     /// Why the client is stopped, if not by its user.
@@ -91,7 +91,7 @@ pub(super) struct Slot {
     /// When it was received.
     pub(super) received_at: Option<Instant>,
     /// How the stream ended with which it was lost.
-    pub(super) ending: Option<Arc<TransportEnd>>,
+    pub(super) transport_end: Option<Arc<TransportEnd>>,
     /// Why this client abandoned it, where that is more precise than the outcome.
     pub(super) failure: Option<Error>,
     /// Why there was no connection when it ended, where it ended because of that.
@@ -100,7 +100,7 @@ pub(super) struct Slot {
     /// No caller waits any more; the result, which is on its way, may be a task.
     pub(super) is_orphan: bool,
     pub(super) progress: VecDeque<Payload>,
-    /// The task that answers input requests of the server for this call.
+    /// The task that handles input requests of the server for this call.
     pub(super) input: Option<AbortHandle>,
 }
 
@@ -166,7 +166,7 @@ impl Shared {
             agreement: None,
             declares_tasks,
             log_level: None,
-            ending: None,
+            transport_end: None,
             last_stream_end: None,
             stop_reason: "",
             final_messages: Vec::new(),
@@ -182,7 +182,7 @@ impl Shared {
             change_limits: config.changes,
             cache: Cache::new(config.cache),
             #[cfg(feature = "validate")]
-            output_schemas: OutputSchemas::new(config.outputs),
+            output_schemas: OutputSchemas::new(config.output_validation),
             #[cfg(not(feature = "validate"))]
             output_schemas: OutputSchemas,
             call_timeouts,
@@ -306,14 +306,14 @@ impl Core {
     pub(super) fn connection_failure(&self, now: Instant) -> Option<ConnectionFailure> {
         let last = self.link.last_failure()?;
         // Of another moment it is how an earlier stream ended.
-        let ending = self
+        let transport_end = self
             .last_stream_end
             .as_ref()
             .filter(|(at, _)| *at == last.at);
         Some(ConnectionFailure {
             state: self.link.state(),
             cause: last.cause.clone(),
-            ending: ending.map(|(_, ending)| Arc::clone(ending)),
+            transport_end: transport_end.map(|(_, transport_end)| Arc::clone(transport_end)),
             attempts: self.link.failed_attempts(),
             next_attempt: self.link.next_attempt().map(|at| at.since(now)),
         })
@@ -361,7 +361,7 @@ impl Core {
             (_, _) => None,
         };
         let delay = next.map(|at| at.since(now));
-        StatusEvent::from_transition(transition, self.ending.as_deref(), delay)
+        StatusEvent::from_transition(transition, self.transport_end.as_deref(), delay)
     }
 
     /// Stops the link. Queued notifications and responses are still sent.
@@ -424,7 +424,7 @@ impl Core {
                     {
                         slot.no_connection = no_connection;
                         if let Outcome::Lost { .. } = outcome {
-                            slot.ending.clone_from(&self.ending);
+                            slot.transport_end.clone_from(&self.transport_end);
                         }
                         slot.outcome = Some(outcome);
                         slot.sent = sent;

@@ -42,7 +42,7 @@ pub enum SubscriptionEvent {
 ///
 /// It outlives connections: it is opened again in the next one, and then returns
 /// [`SubscriptionEvent::Unknown`] once. Several changes of the same kind that wait are one event.
-/// A server that doesn't confirm it again [in time](Subscribing::timeout) ends it with an
+/// A server that doesn't confirm it again [in time](SubscribeCall::timeout) ends it with an
 /// error of kind [`Timeout`](ErrorKind::Timeout). Dropping it ends it.
 #[derive(Debug)]
 pub struct Subscription {
@@ -56,8 +56,8 @@ impl Client {
     ///
     /// In the stateless era this is `subscriptions/listen`; before, each resource is subscribed
     /// to, and changes of lists come by themselves.
-    pub fn subscribe(&self, filter: SubscriptionFilter) -> Subscribing<'_> {
-        Subscribing {
+    pub fn subscribe(&self, filter: SubscriptionFilter) -> SubscribeCall<'_> {
+        SubscribeCall {
             client: self,
             filter,
             timeout: None,
@@ -118,14 +118,14 @@ impl Client {
 /// ```
 #[must_use = "a subscription is opened when it is awaited"]
 #[derive(Clone, Debug)]
-pub struct Subscribing<'c> {
+pub struct SubscribeCall<'c> {
     client: &'c Client,
     filter: SubscriptionFilter,
     timeout: Option<Duration>,
     wait_for_ready: bool,
 }
 
-impl Subscribing<'_> {
+impl SubscribeCall<'_> {
     /// Sets how long the server may take to confirm it, now and in every later connection. Default:
     /// as [configured](crate::Config::call_timeouts) for calls, 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -141,7 +141,7 @@ impl Subscribing<'_> {
 
     async fn open(self) -> Result<Subscription, Error> {
         let shared = &self.client.shared;
-        // Whatever it waits for doesn't come any more.
+        // A client that is stopped connects no more.
         shared.check_open()?;
         let mut timeouts = shared.call_timeouts;
         timeouts.idle = self.timeout.unwrap_or(timeouts.idle);
@@ -168,7 +168,7 @@ impl Subscribing<'_> {
     }
 }
 
-impl<'c> IntoFuture for Subscribing<'c> {
+impl<'c> IntoFuture for SubscribeCall<'c> {
     type Output = Result<Subscription, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 
@@ -208,14 +208,14 @@ impl Subscription {
         self.channel.lock().clear();
     }
 
-    /// Returns what the server honours of what was asked for: now, or in the last connection. It
-    /// may be something else in the next one.
-    pub fn honoured(&self) -> SubscriptionFilter {
-        self.channel.lock().honoured.clone()
+    /// Returns the part of the filter that the server has acknowledged, in this connection or the
+    /// last one. It may be another part in the next one.
+    pub fn acknowledged_filter(&self) -> SubscriptionFilter {
+        self.channel.lock().acknowledged.clone()
     }
 
     /// Returns how it has ended, if it has. `Ok` when the server ended it. A server that
-    /// honours nothing of it any more, in a later connection, ends it with an error.
+    /// accepts no part of it any more, in a later connection, ends it with an error.
     pub fn end(&self) -> Option<Result<(), Error>> {
         let end = self.channel.lock().end.clone()?;
         Some(self.end_result(end))
@@ -233,9 +233,9 @@ impl Subscription {
             SubscriptionEnd::Outcome(outcome) => {
                 Error::from_outcome(outcome, None, None).map(|_| ())
             }
-            SubscriptionEnd::NothingHonoured => Err(Error::new(
+            SubscriptionEnd::NothingAcknowledged => Err(Error::new(
                 ErrorKind::CapabilityNotSupported,
-                "the server honours nothing of the subscription",
+                "the server accepted no part of the subscription",
             )),
         }
     }

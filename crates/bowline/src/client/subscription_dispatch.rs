@@ -42,7 +42,7 @@ pub(super) struct ChannelState {
     /// Bytes of their URIs and ids.
     bytes: usize,
     /// What the server honours now, or did in the last connection.
-    pub(super) honoured: SubscriptionFilter,
+    pub(super) acknowledged: SubscriptionFilter,
     pub(super) is_open: bool,
     pub(super) end: Option<SubscriptionEnd>,
 }
@@ -52,7 +52,7 @@ pub(super) struct ChannelState {
 pub(super) enum SubscriptionEnd {
     Outcome(Outcome),
     /// The server honours nothing of it: it might as well have refused.
-    NothingHonoured,
+    NothingAcknowledged,
 }
 
 impl ChannelState {
@@ -97,7 +97,7 @@ impl SubscriptionChannel {
         let state = ChannelState {
             changes: BTreeSet::new(),
             bytes: 0,
-            honoured: filter.clone(),
+            acknowledged: filter.clone(),
             is_open: false,
             end: None,
         };
@@ -148,15 +148,18 @@ impl SubscriptionChannel {
 
     /// Marks it as open, with what the server honours of it: in the handshake era, in which each
     /// part is confirmed, all that the era has. Returns `true` if that is anything.
-    fn open(&self, honoured: Option<Box<SubscriptionFilter>>) -> bool {
+    fn open(&self, acknowledged: Option<Box<SubscriptionFilter>>) -> bool {
         let mut state = self.lock();
-        let is_all = honoured.is_none();
-        let honoured = honoured.map_or_else(|| self.handshake_era_filter(), |honoured| *honoured);
-        let has_any = has_any(&honoured) || (is_all && honoured == self.filter);
-        state.honoured = honoured;
+        let is_all = acknowledged.is_none();
+        let acknowledged =
+            acknowledged.map_or_else(|| self.handshake_era_filter(), |acknowledged| *acknowledged);
+        let has_any = has_any(&acknowledged) || (is_all && acknowledged == self.filter);
+        state.acknowledged = acknowledged;
         state.is_open = true;
         if !has_any {
-            state.end.get_or_insert(SubscriptionEnd::NothingHonoured);
+            state
+                .end
+                .get_or_insert(SubscriptionEnd::NothingAcknowledged);
         }
         has_any
     }
@@ -171,14 +174,14 @@ impl fmt::Debug for SubscriptionChannel {
     }
 }
 
-fn has_any(honoured: &SubscriptionFilter) -> bool {
+fn has_any(acknowledged: &SubscriptionFilter) -> bool {
     let any = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|list| !list.is_empty());
-    honoured.tools_list_changed == Some(true)
-        || honoured.prompts_list_changed == Some(true)
-        || honoured.resources_list_changed == Some(true)
-        || any(&honoured.resource_subscriptions)
-        || any(&honoured.task_ids)
-        || !honoured.extras.is_empty()
+    acknowledged.tools_list_changed == Some(true)
+        || acknowledged.prompts_list_changed == Some(true)
+        || acknowledged.resources_list_changed == Some(true)
+        || any(&acknowledged.resource_subscriptions)
+        || any(&acknowledged.task_ids)
+        || !acknowledged.extras.is_empty()
 }
 
 /// Returns `true` if a resource is another one that is watched or kept, or a part of it: a server
@@ -200,7 +203,7 @@ fn task_id(params: &Payload) -> Option<String> {
 /// An update of the state of a subscription.
 #[derive(Debug)]
 pub(super) enum SubscriptionUpdate {
-    /// It is open, and this of it is honoured.
+    /// It is open, and this of it is acknowledged.
     Open(Option<Box<SubscriptionFilter>>),
     /// It is open again, after something may have been missed.
     Gap(Option<Box<SubscriptionFilter>>),
@@ -227,11 +230,11 @@ impl SubscriptionDispatch {
             return true;
         };
         let is_wanted = match event {
-            SubscriptionUpdate::Gap(honoured) => {
+            SubscriptionUpdate::Gap(acknowledged) => {
                 channel.add(SubscriptionEvent::Unknown);
-                channel.open(honoured)
+                channel.open(acknowledged)
             }
-            SubscriptionUpdate::Open(honoured) => channel.open(honoured),
+            SubscriptionUpdate::Open(acknowledged) => channel.open(acknowledged),
             SubscriptionUpdate::Ended(outcome) => {
                 channel
                     .lock()

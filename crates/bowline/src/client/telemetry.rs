@@ -136,7 +136,7 @@ impl StatusEvent {
     /// Returns what a change of the state means to an operator.
     pub(super) fn from_transition(
         transition: &Transition,
-        ending: Option<&TransportEnd>,
+        transport_end: Option<&TransportEnd>,
         delay: Option<Duration>,
     ) -> Option<Self> {
         let is_notable = match transition.to {
@@ -147,7 +147,7 @@ impl StatusEvent {
         };
         is_notable.then(|| Self::Changed {
             transition: transition.clone(),
-            status: ending.and_then(|ending| ending.status),
+            status: transport_end.and_then(|transport_end| transport_end.status),
             delay,
         })
     }

@@ -26,7 +26,7 @@ use super::call::{OnProgress, place_call};
 use super::config::ClientConfig;
 use super::features::Canceller;
 use super::notification_router::HandlerId;
-use super::pending_call::Answer;
+use super::pending_call::PendingCall;
 use super::server_requests::ServerRequest;
 use super::shared::Shared;
 use crate::error::{Error, ErrorKind};
@@ -65,7 +65,7 @@ impl ClientConfig {
     /// it.
     ///
     /// The handler is dropped when its result is no longer needed.
-    pub fn pages_visited<F, Fut>(&mut self, handler: F) -> &mut Self
+    pub fn on_url_elicitation_required<F, Fut>(&mut self, handler: F) -> &mut Self
     where
         F: Fn(Vec<ElicitUrlParams>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = bool> + Send + 'static,
@@ -83,12 +83,15 @@ impl UrlRetryPolicy {
         let Some(confirmed) = &self.confirmed else {
             return pending().await;
         };
-        let answered = match caught(|| confirmed(elicitations)) {
-            Ok(answering) => CatchPanic::new(answering).await,
+        let outcome = match caught(|| confirmed(elicitations)) {
+            Ok(response) => CatchPanic::new(response).await,
             Err(panicked) => Err(panicked),
         };
-        answered.unwrap_or_else(|panicked| {
-            tracing::error!(panic = panicked.0, "handler of visited URLs panicked");
+        outcome.unwrap_or_else(|panicked| {
+            tracing::error!(
+                panic = panicked.0,
+                "handler of required URL elicitations panicked"
+            );
             false
         })
     }
@@ -187,13 +190,13 @@ impl RetryPlan {
             }
             let key = place_call(shared, method, self.call.clone(), self.checks_capability);
             let key = key.map_err(|error| error.in_operation(method.to_owned()))?;
-            let mut answer = Answer::pending(
+            let mut call = PendingCall::new(
                 Arc::clone(shared),
                 key,
                 method.to_owned().into(),
                 on_progress.take(),
             );
-            match timeout_at(until, &mut answer).await {
+            match timeout_at(until, &mut call).await {
                 Ok(Err(error)) if !error.url_elicitations().is_empty() => refused = error,
                 Ok(ended) => return ended,
                 Err(_) => {
@@ -202,7 +205,7 @@ impl RetryPlan {
                     return Err(shared.with_connection_failure(error));
                 }
             }
-            on_progress = answer.take_on_progress();
+            on_progress = call.take_on_progress();
         }
         Err(refused)
     }

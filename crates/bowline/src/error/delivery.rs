@@ -21,7 +21,7 @@ impl Error {
     /// |---|---|
     /// | [`Unavailable`](ErrorKind::Unavailable), [`Backpressure`](ErrorKind::Backpressure), [`State`](ErrorKind::State), [`CapabilityNotSupported`](ErrorKind::CapabilityNotSupported), [`Config`](ErrorKind::Config), [`InvalidParams`](ErrorKind::InvalidParams) | `Some(false)`: refused before it was sent. `Some(true)` only if an earlier attempt or round was |
     /// | [`Timeout`](ErrorKind::Timeout), [`Cancelled`](ErrorKind::Cancelled), [`Shutdown`](ErrorKind::Shutdown), [`TransportDown`](ErrorKind::TransportDown) | `Some(true)` if the request was sent, else `Some(false)` |
-    /// | [`OversizedFrame`](ErrorKind::OversizedFrame), [`Protocol`](ErrorKind::Protocol) | the same: `Some(true)` for an answer that can't be used, `Some(false)` for a request that is too large to be sent |
+    /// | [`OversizedFrame`](ErrorKind::OversizedFrame), [`Protocol`](ErrorKind::Protocol) | the same: `Some(true)` for a response that can't be used, `Some(false)` for a request that is too large to be sent |
     /// | [`InvalidResponse`](ErrorKind::InvalidResponse), [`SchemaMismatch`](ErrorKind::SchemaMismatch), [`Tool`](ErrorKind::Tool) | `Some(true)`: there is a result |
     /// | [`Handler`](ErrorKind::Handler) | `Some(true)`: the server asked something during the call |
     /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has responded, and its [error](Self::server_error) tells what became of the request |
@@ -87,7 +87,7 @@ impl Error {
     ///
     /// What fails for want of a connection needs one first
     /// ([`Reconnect`](Recovery::Reconnect)); whether the call itself may be made again then is
-    /// decided by [`may_have_run`](Self::may_have_run). A server that answers that it is busy has
+    /// decided by [`may_have_run`](Self::may_have_run). A server that responds that it is busy has
     /// not begun ([`Retry`](Recovery::Retry)). All else would fail again.
     pub fn recovery(&self) -> Recovery {
         let failure = self.connection_failure();
@@ -131,7 +131,7 @@ impl Error {
         declared.unwrap_or_else(|| method().is_some_and(is_repeatable))
     }
 
-    /// Returns `true` if the server answered that it is busy (MO-4).
+    /// Returns `true` if the server responded that it is busy (MO-4).
     fn is_busy(&self) -> bool {
         let data = self.server_error().and_then(|error| error.data.as_ref());
         let reason = data.and_then(|data| data.as_ref().reader().peek_tag("reason").ok()?);
@@ -192,7 +192,7 @@ fn is_repeatable(method: Method) -> bool {
         | Method::GetSkill
         | Method::ReadDirectory => true,
         // A tool does what it likes, a model costs money, and a person is asked again. The rest
-        // are notifications, which have no answer.
+        // are notifications, which have no response.
         _ => false,
     }
 }

@@ -42,11 +42,11 @@ impl Conversation {
     ///
     /// ```
     /// use bowline::testing::Conversation;
-    /// use bowline::transport::once;
+    /// use bowline::transport::single_stream;
     ///
     /// let (ours, theirs) = tokio::io::duplex(1024);
     /// let (reader, writer) = tokio::io::split(ours);
-    /// let transport = once(reader, writer);
+    /// let transport = single_stream(reader, writer);
     /// let server = Conversation::new(theirs);
     /// # let _ = (transport, server);
     /// ```

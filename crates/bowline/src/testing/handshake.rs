@@ -11,7 +11,7 @@ use super::conversation::Conversation;
 use super::message::{ReceivedMessage, ReceivedRequest};
 use super::unexpected::Unexpected;
 
-/// How a scripted server answers the handshake or the discovery of a client.
+/// The response of a scripted server to the handshake or the discovery of a client.
 ///
 /// Converted from a [`Revision`], it declares no capabilities. See [`Conversation::handshake`].
 #[derive(Clone, Debug)]

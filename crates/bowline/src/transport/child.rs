@@ -33,7 +33,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 use tracing::{Span, info};
 
-use super::{OpenError, Peer, Stream, Transport, TransportEnd};
+use super::{OpenError, Stream, StreamPeer, Transport, TransportEnd};
 use crate::logged::shortened;
 use crate::panics::caught;
 use exit_witness::ExitWitness;
@@ -43,7 +43,7 @@ use reaper::{ReapedOnDrop, Reaper};
 use spawn_error::spawn_error;
 use stderr::{DrainGuard, Tail};
 
-pub use process_count::Children;
+pub use process_count::ChildProcesses;
 pub use stderr::StderrTo;
 
 /// Variables that a child inherits: what a program needs to start, and no secrets.
@@ -83,7 +83,7 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
 /// ends, its process group gets SIGTERM after a second ([`grace`](Self::grace)) and SIGKILL
 /// after another one. What it left behind in its group when it ended is killed at once.
 /// A thread does this in the background: stopping a client doesn't wait for it
-/// ([`children`](Self::children) can), and no runtime is needed.
+/// ([`processes`](Self::processes) can), and no runtime is needed.
 ///
 /// When our own process ends first, even by SIGKILL, the same happens: the group's leader is a
 /// small shell that waits for our end ([`watchdog`](Self::watchdog)).
@@ -209,16 +209,16 @@ impl ChildProcess {
     ///
     /// # async fn example() -> Result<(), bowline::Error> {
     /// let server = ChildProcess::new("server");
-    /// let mut children = server.children();
+    /// let mut processes = server.processes();
     /// # let config = ClientConfig::new(Implementation::new("example", "1.0"));
     /// let client = Client::connect(server, config).await?;
     /// client.stop().await;
-    /// children.ended().await;
+    /// processes.wait_all().await;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn children(&self) -> Children {
-        self.process_count.children()
+    pub fn processes(&self) -> ChildProcesses {
+        self.process_count.processes()
     }
 
     fn command(&self) -> Command {
@@ -365,8 +365,8 @@ struct Process {
     _drain_guard: Option<DrainGuard>,
 }
 
-impl Peer for Process {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
+impl StreamPeer for Process {
+    fn transport_end(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
         Box::pin(async {
             Some(
                 self.witness

@@ -6,37 +6,37 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{OpenError, Stream, Transport};
 
-/// Returns a transport of two halves that are there already. When they are lost, the connection is:
-/// there is nothing to open again.
+/// Returns a transport of one stream that is already open, of two halves. It can't be opened again:
+/// when it is lost, the client gives up.
 ///
 /// ```
 /// let (ours, _theirs) = tokio::io::duplex(1024);
 /// let (reader, writer) = tokio::io::split(ours);
-/// let transport = bowline::transport::once(reader, writer);
+/// let transport = bowline::transport::single_stream(reader, writer);
 /// ```
-pub fn once(
+pub fn single_stream(
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
-) -> Once {
-    Once(Some(Stream::new(reader, writer)))
+) -> SingleStream {
+    SingleStream(Some(Stream::new(reader, writer)))
 }
 
-/// A stream that can be opened once; see [`once()`].
-pub struct Once(Option<Stream>);
+/// A stream that can be opened once; see [`single_stream()`].
+pub struct SingleStream(Option<Stream>);
 
-impl From<Stream> for Once {
+impl From<Stream> for SingleStream {
     fn from(stream: Stream) -> Self {
         Self(Some(stream))
     }
 }
 
-impl fmt::Debug for Once {
+impl fmt::Debug for SingleStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Once").finish_non_exhaustive()
+        f.debug_struct("SingleStream").finish_non_exhaustive()
     }
 }
 
-impl Transport for Once {
+impl Transport for SingleStream {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         let stream = self.0.take();
         stream.ok_or_else(|| {
@@ -55,7 +55,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_can_be_used_once() {
-        let mut transport = once(tokio::io::empty(), tokio::io::sink());
+        let mut transport = single_stream(tokio::io::empty(), tokio::io::sink());
         transport.open().await.expect("the first time");
         let error = transport.open().await.expect_err("the second time");
         assert!(error.is_permanent);

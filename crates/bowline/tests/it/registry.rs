@@ -80,7 +80,7 @@ async fn an_entry_has_the_reason_why_there_is_no_connection() -> Test {
 
 // proves: RG-1, ER-1
 #[tokio::test]
-async fn an_entry_has_the_last_words_of_its_server() -> Test {
+async fn an_entry_has_the_stderr_of_its_server() -> Test {
     let registry = Registry::new();
     let server = ChildProcess::new("/bin/sh").args(["-c", "echo no licence >&2; exit 3"]);
     let client = registry.start("files", server, config())?;
@@ -90,8 +90,11 @@ async fn an_entry_has_the_last_words_of_its_server() -> Test {
     }
     let entry = registry.list().remove(0);
     let failure = entry.failure.expect("it failed");
-    assert_eq!(failure.last_words(), Some("no licence"));
-    let status = failure.ending.as_ref().and_then(|ending| ending.status);
+    assert_eq!(failure.stderr_tail(), Some("no licence"));
+    let status = failure
+        .transport_end
+        .as_ref()
+        .and_then(|transport_end| transport_end.status);
     assert_eq!(status.and_then(|status| status.code()), Some(3));
     assert!(failure.next_attempt.is_some());
     Ok(())
@@ -297,7 +300,7 @@ async fn a_slow_watch_gets_the_latest_states_and_nothing_piles_up() -> Test {
     assert_eq!(steady.state(), ConnectionState::Closed);
     started(&registry, "steady").ready().await?;
     let count = reported_states(&mut watch, &mut known).await;
-    assert!(count <= 4, "{count} were told");
+    assert!(count <= 4, "{count} were reported");
     assert_eq!(
         known,
         BTreeMap::from([("steady".to_owned(), ConnectionState::Ready)])

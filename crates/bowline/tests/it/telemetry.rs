@@ -297,7 +297,7 @@ async fn info_tells_of_the_clients_of_a_server() {
         let stream = bowline::transport::Stream::new(reader, writer);
         let serving = tokio::spawn(running.serve_stream(stream));
         let (reader, writer) = tokio::io::split(ours);
-        let transport = bowline::transport::once(reader, writer);
+        let transport = bowline::transport::single_stream(reader, writer);
         let mut config = config();
         let revisions = bowline::types::Revisions::only(revision);
         config.connection().revisions(revisions);
@@ -457,5 +457,5 @@ fn a_subscriber_may_use_the_session_that_info_is_about() {
             .expect("the test listens");
     });
     let seen = is_done.recv_timeout(Duration::from_secs(60));
-    assert_eq!(seen.expect("nobody waits for a lock for ever"), 1);
+    assert_eq!(seen.expect("no lock is waited for without end"), 1);
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use bowline::client::features::{ToolAnswer, ToolResult};
+use bowline::client::features::{PendingToolCall, ToolResult};
 use bowline::{Client, ConnectionState, Error};
 use bowline_types::Revision;
 use bowline_types::progress::ProgressParams;
@@ -319,7 +319,7 @@ pub(super) struct RunningCall {
     tool: &'static str,
     arguments: Value,
     from: Duration,
-    answer: ToolAnswer,
+    answer: PendingToolCall,
     progress: Progress,
     reports: u32,
     /// The last reported progress.

@@ -9,8 +9,8 @@ use crate::config::entry::{Entry, Text, Transport, UrlKind};
 use crate::config::locations::Origin;
 use crate::config::problem::{Position, Problem};
 use crate::config::{Catalogue, ConfiguredServer, NameOwner};
+use crate::environment::Environment;
 use crate::redact;
-use crate::surroundings::Surroundings;
 use crate::target::DEMO;
 
 /// A server.
@@ -94,10 +94,10 @@ impl<'a> ServerReport<'a> {
     /// Returns a server from a file, and its problem.
     pub(super) fn of_found(
         found: &ConfiguredServer<'a>,
-        surroundings: &Surroundings,
+        environment: &Environment,
     ) -> (Self, Option<Problem>) {
         let entry = found.entry;
-        let problem = entry.resolve(found.location, surroundings).err();
+        let problem = entry.resolve(found.location, environment).err();
         let mut report = Self {
             name: &entry.name,
             origin: origin(found.location.origin),

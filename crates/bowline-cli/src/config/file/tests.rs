@@ -13,17 +13,17 @@ fn location(path: PathBuf, origin: Origin) -> Location {
     }
 }
 
-fn surroundings(folder: &Path) -> Surroundings {
-    Surroundings {
+fn environment(folder: &Path) -> Environment {
+    Environment {
         folder: folder.to_owned(),
-        ..Surroundings::default()
+        ..Environment::default()
     }
 }
 
 fn read(text: &str, origin: Origin) -> Result<Vec<Entry>, Problem> {
     let scratch = Scratch::new();
     let path = scratch.write("mcp.json", text);
-    let mut here = surroundings(scratch.path());
+    let mut here = environment(scratch.path());
     let shown = here.shown(&path);
     here.folder = HERE.into();
     let mut file = ConfigFile::read(location(path, origin), &here).unwrap();
@@ -157,7 +157,7 @@ fn a_file_without_servers_is_a_problem_only_if_named() {
 #[test]
 fn a_missing_file_is_a_problem_only_if_named() {
     let scratch = Scratch::new();
-    let here = surroundings(scratch.path());
+    let here = environment(scratch.path());
     for path in [scratch.path().join("none"), scratch.path().to_owned()] {
         for origin in [Origin::Project, Origin::User] {
             assert!(ConfigFile::read(location(path.clone(), origin), &here).is_none());

@@ -22,14 +22,14 @@ fn resolve(text: &str, folder: &Path, origin: Origin) -> Result<ResolvedServer, 
         folder: folder.to_owned(),
     };
     let variables = [("HOME", "/home/me"), ("A", "1"), ("EMPTY", "")];
-    let surroundings = Surroundings {
+    let environment = Environment {
         folder: folder.to_owned(),
         variables: variables
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
     };
-    entry.resolve(&location, &surroundings)
+    entry.resolve(&location, &environment)
 }
 
 fn launch(text: &str, folder: &Path, origin: Origin) -> Launch {

@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn surroundings() -> Surroundings {
+fn environment() -> Environment {
     let variables = [
         ("HOME", "/home/me"),
         ("A", "1"),
         ("EMPTY", ""),
         ("_b2", "${A}"),
     ];
-    Surroundings {
+    Environment {
         folder: "/elsewhere".into(),
         variables: variables
             .into_iter()
@@ -23,7 +23,7 @@ fn resolved(text: &str, dialect: Dialect) -> Result<String, ResolveError> {
         text,
         dialect,
         Path::new("/srv/project"),
-        &surroundings(),
+        &environment(),
         &Cell::new(MAX_RESOLVED),
     );
     text.map(|text| text.text)
@@ -31,9 +31,8 @@ fn resolved(text: &str, dialect: Dialect) -> Result<String, ResolveError> {
 
 #[test]
 fn values_of_secret_variables_are_collected_and_redacted() {
-    let mut surroundings = surroundings();
-    let mut set =
-        |name: &str, value: &str| surroundings.variables.insert(name.into(), value.into());
+    let mut environment = environment();
+    let mut set = |name: &str, value: &str| environment.variables.insert(name.into(), value.into());
     set("API_TOKEN", "hunter2");
     set("X", "ghp_0123456789abcdef");
     for (text, shown, secrets) in [
@@ -45,7 +44,7 @@ fn values_of_secret_variables_are_collected_and_redacted() {
     ] {
         let project = Path::new("/srv/project");
         let room = Cell::new(99);
-        let text = resolve(text, Dialect::Dollar, project, &surroundings, &room).unwrap();
+        let text = resolve(text, Dialect::Dollar, project, &environment, &room).unwrap();
         assert_eq!(text.redacted, shown);
         assert_eq!(text.secrets, secrets);
     }
@@ -145,7 +144,7 @@ fn unresolved_references_have_a_hint() {
 
 #[test]
 fn an_unknown_home_is_an_error() {
-    let nowhere = Surroundings::default();
+    let nowhere = Environment::default();
     let room = Cell::new(99);
     let error = resolve(
         "${userHome}",
@@ -164,15 +163,15 @@ fn an_unknown_home_is_an_error() {
 #[test]
 fn a_variable_that_is_not_utf8_is_an_error() {
     use std::os::unix::ffi::OsStringExt;
-    let mut surroundings = surroundings();
+    let mut environment = environment();
     let value = std::ffi::OsString::from_vec(vec![0xff]);
-    surroundings.variables.insert("RAW".into(), value);
+    environment.variables.insert("RAW".into(), value);
     let room = Cell::new(99);
     let error = resolve(
         "${RAW}",
         Dialect::Dollar,
         Path::new("/"),
-        &surroundings,
+        &environment,
         &room,
     );
     assert_eq!(
@@ -219,7 +218,7 @@ fn what_is_filled_in_has_room_for_one_server() {
     let room = Cell::new(12);
     let filled = |text: &str| {
         let folder = Path::new("/");
-        resolve(text, Dialect::Dollar, folder, &surroundings(), &room)
+        resolve(text, Dialect::Dollar, folder, &environment(), &room)
     };
     // 8 bytes; what stands for itself doesn't count.
     assert_eq!(filled("a text ${HOME}").unwrap().text, "a text /home/me");

@@ -3,7 +3,7 @@
 /// Hands the settings of a call on to the `call` that a typed one is made of.
 macro_rules! call_settings {
     () => {
-        /// Sets how long it may take without an answer, or without progress either where that
+        /// Sets how long it may take without a response, or without progress either where that
         /// [counts](crate::Timeouts::progress_counts). Default: as
         /// [configured](crate::Config::call_timeouts), 30 s.
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {

@@ -9,7 +9,7 @@ use bowline_types::completion::{
     Reference, ResourceTemplateReference,
 };
 
-use super::typed_call::{TypedAnswer, TypedCall};
+use super::typed_call::{PendingTypedCall, TypedCall};
 use crate::client::{Client, Params};
 use crate::error::Error;
 
@@ -20,20 +20,20 @@ use crate::error::Error;
 /// let cities = client
 ///     .prompts()
 ///     .complete("weather", "city", "Ro")
-///     .knowing("country", "Netherlands")
+///     .context_argument("country", "Netherlands")
 ///     .await?;
 /// println!("{}", cities.completion.values.join(", "));
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "it is asked for when it is awaited"]
+#[must_use = "a call is made when it is awaited"]
 #[derive(Clone)]
-pub struct Completing<'c> {
+pub struct CompletionCall<'c> {
     client: &'c Client,
     params: CompleteParams,
 }
 
-impl<'c> Completing<'c> {
+impl<'c> CompletionCall<'c> {
     pub(super) fn of_prompt(
         client: &'c Client,
         prompt: String,
@@ -56,9 +56,13 @@ impl<'c> Completing<'c> {
         Self { client, params }
     }
 
-    /// Adds an argument that has its value already to the context. It is not sent to servers before
-    /// 2025-06-18.
-    pub fn knowing(mut self, argument: impl Into<String>, value: impl Into<String>) -> Self {
+    /// Adds an argument that already has a value: one of `context.arguments`. It is not sent to
+    /// servers before 2025-06-18.
+    pub fn context_argument(
+        mut self,
+        argument: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
         let context = self
             .params
             .context
@@ -79,9 +83,9 @@ impl<'c> Completing<'c> {
     }
 }
 
-impl IntoFuture for Completing<'_> {
+impl IntoFuture for CompletionCall<'_> {
     type Output = Result<CompleteResult, Error>;
-    type IntoFuture = TypedAnswer<CompleteResult>;
+    type IntoFuture = PendingTypedCall<CompleteResult>;
 
     /// Sends the request. Dropping the future cancels it.
     fn into_future(self) -> Self::IntoFuture {
@@ -89,9 +93,9 @@ impl IntoFuture for Completing<'_> {
     }
 }
 
-impl fmt::Debug for Completing<'_> {
+impl fmt::Debug for CompletionCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completing")
+        f.debug_struct("CompletionCall")
             .field("params", &self.params)
             .finish_non_exhaustive()
     }

@@ -10,7 +10,7 @@ use bowline_types::subscriptions::SubscriptionFilter;
 use bowline_types::tools::ListToolsResult;
 use tokio::time::Instant;
 
-use super::paginated_list::{Listed, Pages};
+use super::paginated_list::{ListPage, Pages};
 use super::{Prompts, Resources, Tools};
 use crate::client::{Client, Subscription};
 use crate::error::{Error, ErrorKind};
@@ -23,14 +23,14 @@ const PAUSE: Duration = Duration::from_millis(500);
 ///
 /// ```
 /// # async fn example(client: bowline::Client) -> Result<(), bowline::Error> {
-/// let mut tools = client.tools().live().await?;
+/// let mut tools = client.tools().live_list().await?;
 /// loop {
 ///     println!("{} tools", tools.items().len());
 ///     tools.changed().await?;
 /// }
 /// # }
 /// ```
-pub struct Live<P: Listed> {
+pub struct LiveList<P: ListPage> {
     client: Client,
     subscription: Subscription,
     fetch: fn(&Client) -> Pages<'_, P>,
@@ -40,16 +40,16 @@ pub struct Live<P: Listed> {
     is_stale: bool,
 }
 
-impl<P: Listed> Live<P> {
+impl<P: ListPage> LiveList<P> {
     async fn begin(
         client: &Client,
         filter: SubscriptionFilter,
         fetch: fn(&Client) -> Pages<'_, P>,
     ) -> Result<Self, Error> {
-        // Subscribed first: a change in between is seen. And fresh: no notification
+        // Subscribed first: a change in between is seen. The cache is bypassed: no notification
         // was sent of a change before that, so that a cached page may be stale.
         let subscription = client.subscribe(filter).await?;
-        let items = fetch(client).fresh().collect().await?;
+        let items = fetch(client).bypass_cache().collect().await?;
         Ok(Self {
             client: client.clone(),
             subscription,
@@ -86,15 +86,15 @@ impl<P: Listed> Live<P> {
         // Changes up to here are seen by what is fetched now.
         self.subscription.clear_pending();
         self.fetched = Instant::now();
-        self.items = (self.fetch)(&self.client).fresh().collect().await?;
+        self.items = (self.fetch)(&self.client).bypass_cache().collect().await?;
         self.is_stale = false;
         Ok(())
     }
 }
 
-impl<P: Listed> fmt::Debug for Live<P> {
+impl<P: ListPage> fmt::Debug for LiveList<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live")
+        f.debug_struct("LiveList")
             .field("items", &self.items.len())
             .field("is_stale", &self.is_stale)
             .finish_non_exhaustive()
@@ -103,46 +103,46 @@ impl<P: Listed> fmt::Debug for Live<P> {
 
 fn pages<R: RequestMethod>(client: &Client) -> Pages<'_, R::Result>
 where
-    R::Result: Listed,
+    R::Result: ListPage,
 {
     Pages::new::<R>(client)
 }
 
 impl Tools<'_> {
-    /// Fetches the list, and keeps it up to date: see [`Live`]. Cancel safe.
+    /// Fetches the list, and keeps it up to date: see [`LiveList`]. Cancel safe.
     ///
     /// # Errors
     ///
     /// When there is no connection, the server doesn't notify of changes or doesn't confirm the
     /// subscription in time, or the list can't be fetched.
-    pub async fn live(self) -> Result<Live<ListToolsResult>, Error> {
+    pub async fn live_list(self) -> Result<LiveList<ListToolsResult>, Error> {
         let filter = SubscriptionFilter::new().tools_list_changed(true);
-        Live::begin(self.client(), filter, pages::<requests::ListTools>).await
+        LiveList::begin(self.client(), filter, pages::<requests::ListTools>).await
     }
 }
 
 impl Prompts<'_> {
-    /// Fetches the list, and keeps it up to date: see [`Live`]. Cancel safe.
+    /// Fetches the list, and keeps it up to date: see [`LiveList`]. Cancel safe.
     ///
     /// # Errors
     ///
     /// When there is no connection, the server doesn't notify of changes or doesn't confirm the
     /// subscription in time, or the list can't be fetched.
-    pub async fn live(self) -> Result<Live<ListPromptsResult>, Error> {
+    pub async fn live_list(self) -> Result<LiveList<ListPromptsResult>, Error> {
         let filter = SubscriptionFilter::new().prompts_list_changed(true);
-        Live::begin(self.client(), filter, pages::<requests::ListPrompts>).await
+        LiveList::begin(self.client(), filter, pages::<requests::ListPrompts>).await
     }
 }
 
 impl Resources<'_> {
-    /// Fetches the list, and keeps it up to date: see [`Live`]. Cancel safe.
+    /// Fetches the list, and keeps it up to date: see [`LiveList`]. Cancel safe.
     ///
     /// # Errors
     ///
     /// When there is no connection, the server doesn't notify of changes or doesn't confirm the
     /// subscription in time, or the list can't be fetched.
-    pub async fn live(self) -> Result<Live<ListResourcesResult>, Error> {
+    pub async fn live_list(self) -> Result<LiveList<ListResourcesResult>, Error> {
         let filter = SubscriptionFilter::new().resources_list_changed(true);
-        Live::begin(self.client(), filter, pages::<requests::ListResources>).await
+        LiveList::begin(self.client(), filter, pages::<requests::ListResources>).await
     }
 }

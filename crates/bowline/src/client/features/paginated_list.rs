@@ -51,9 +51,10 @@ macro_rules! list_options {
             self
         }
 
-        /// Asks the server, even if [kept](crate::client::CachePolicy) pages are still fresh.
-        pub fn fresh(mut self) -> Self {
-            self.$($options).+.is_fresh = true;
+        /// Sends the requests to the server even if the [cache](crate::client::CachePolicy) has
+        /// fresh pages.
+        pub fn bypass_cache(mut self) -> Self {
+            self.$($options).+.bypasses_cache = true;
             self
         }
 
@@ -82,7 +83,7 @@ macro_rules! list_options {
 }
 
 /// A page of a list.
-pub trait Listed: Wire + Send {
+pub trait ListPage: Wire + Send {
     /// What is listed.
     type Item: Send;
 
@@ -90,28 +91,28 @@ pub trait Listed: Wire + Send {
     fn into_parts(self) -> (Vec<Self::Item>, Option<String>);
 
     /// Returns the items that were left out of the page because they are invalid.
-    fn take_left_out(&mut self) -> SkippedItems {
+    fn take_skipped_items(&mut self) -> SkippedItems {
         SkippedItems::default()
     }
 }
 
-macro_rules! listed {
+macro_rules! list_pages {
     ($($page:ty: $items:ident of $item:ty $(, $skipped_items:ident)?;)+) => {
-        $(impl Listed for $page {
+        $(impl ListPage for $page {
             type Item = $item;
 
             fn into_parts(self) -> (Vec<$item>, Option<String>) {
                 (self.$items, self.next_cursor)
             }
 
-            $(fn take_left_out(&mut self) -> SkippedItems {
+            $(fn take_skipped_items(&mut self) -> SkippedItems {
                 std::mem::take(&mut self.$skipped_items)
             })?
         })+
     };
 }
 
-listed! {
+list_pages! {
     ListToolsResult: tools of Tool, skipped_items;
     ListTasksResult: tasks of Task;
     ListPromptsResult: prompts of Prompt, skipped_items;
@@ -152,7 +153,7 @@ pub(super) fn page<'c, R: RequestMethod>(
 /// # }
 /// ```
 #[must_use = "a list is fetched while it is gone through"]
-pub struct Pages<'c, P: Listed> {
+pub struct Pages<'c, P: ListPage> {
     client: &'c Client,
     method: Method,
     fetch: fn(&'c Client, Option<String>) -> TypedCall<'c, P>,
@@ -178,7 +179,7 @@ pub struct Pages<'c, P: Listed> {
 /// How a list is fetched.
 #[derive(Clone, Copy, Debug)]
 struct ListOptions {
-    is_fresh: bool,
+    bypasses_cache: bool,
     waits_for_ready: bool,
     timeout: Option<Duration>,
     /// When the time is over, once it has begun.
@@ -195,7 +196,7 @@ enum Next {
     End,
 }
 
-impl<'c, P: Listed> Pages<'c, P> {
+impl<'c, P: ListPage> Pages<'c, P> {
     pub(super) fn new<R: RequestMethod<Result = P>>(client: &'c Client) -> Self {
         Self {
             client,
@@ -212,7 +213,7 @@ impl<'c, P: Listed> Pages<'c, P> {
             sent: Sent::No,
             has_restarted: false,
             options: ListOptions {
-                is_fresh: false,
+                bypasses_cache: false,
                 waits_for_ready: false,
                 timeout: None,
                 until: None,
@@ -281,25 +282,25 @@ impl<'c, P: Listed> Pages<'c, P> {
         }
         // It doesn't wait for a connection: a cursor is of this one.
         let call = (self.fetch)(self.client, cursor);
-        let call = if self.options.is_fresh || self.has_restarted {
-            call.fresh()
+        let call = if self.options.bypasses_cache || self.has_restarted {
+            call.bypass_cache()
         } else {
             call
         };
-        let mut answer = call.send();
-        self.used_cache |= answer.is_cached();
+        let mut call = call.send();
+        self.used_cache |= call.is_cached();
         let before = self.sent;
-        if !answer.is_cached() {
+        if !call.is_cached() {
             // The future may be dropped here, with the request under way.
             self.sent = Sent::Maybe;
         }
-        let page = (&mut answer).await;
+        let page = (&mut call).await;
         if let Err(error) = &page
             && error.may_have_run() == Some(false)
         {
             self.sent = before;
         }
-        self.bytes += answer.size();
+        self.bytes += call.size();
         page
     }
 
@@ -381,7 +382,7 @@ impl<'c, P: Listed> Pages<'c, P> {
 
     /// Takes the items of a page, and its cursor.
     fn accept_page(&mut self, mut page: P) -> Result<Vec<P::Item>, Error> {
-        self.skipped_items.append(page.take_left_out());
+        self.skipped_items.append(page.take_skipped_items());
         let (items, cursor) = page.into_parts();
         self.count += items.len();
         let (max_items, max_pages) = (self.options.max_items, self.options.max_pages);
@@ -455,11 +456,11 @@ impl<'c, P: Listed> Pages<'c, P> {
 
 /// A whole list that has not been fetched yet. Await it to fetch it; see [`Pages::collect`].
 #[must_use = "a list is fetched when it is awaited"]
-pub struct WholeList<'c, P: Listed> {
+pub struct WholeList<'c, P: ListPage> {
     pages: Pages<'c, P>,
 }
 
-impl<'c, P: Listed> WholeList<'c, P> {
+impl<'c, P: ListPage> WholeList<'c, P> {
     pub(super) fn new<R: RequestMethod<Result = P>>(client: &'c Client) -> Self {
         let pages = Pages::new::<R>(client);
         Self { pages }
@@ -468,7 +469,7 @@ impl<'c, P: Listed> WholeList<'c, P> {
     list_options!(pages.options);
 }
 
-impl<'c, P: Listed + 'c> IntoFuture for WholeList<'c, P> {
+impl<'c, P: ListPage + 'c> IntoFuture for WholeList<'c, P> {
     type Output = Result<Vec<P::Item>, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 
@@ -478,13 +479,13 @@ impl<'c, P: Listed + 'c> IntoFuture for WholeList<'c, P> {
     }
 }
 
-impl<P: Listed> fmt::Debug for WholeList<'_, P> {
+impl<P: ListPage> fmt::Debug for WholeList<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("WholeList").field(&self.pages).finish()
     }
 }
 
-impl<P: Listed> fmt::Debug for Pages<'_, P> {
+impl<P: ListPage> fmt::Debug for Pages<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages")
             .field("method", &self.method)

@@ -5,7 +5,7 @@ use bowline_types::method::requests;
 use bowline_types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
 use bowline_types::wire::Map;
 
-use super::completion::Completing;
+use super::completion::CompletionCall;
 use super::paginated_list::{self, Pages, WholeList};
 use super::typed_call::TypedCall;
 use crate::client::Client;
@@ -82,8 +82,8 @@ impl<'c> Prompts<'c> {
         prompt: impl Into<String>,
         argument: impl Into<String>,
         typed: impl Into<String>,
-    ) -> Completing<'c> {
-        Completing::of_prompt(self.client, prompt.into(), argument.into(), typed.into())
+    ) -> CompletionCall<'c> {
+        CompletionCall::of_prompt(self.client, prompt.into(), argument.into(), typed.into())
     }
 }
 

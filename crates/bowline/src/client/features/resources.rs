@@ -7,11 +7,11 @@ use bowline_types::resources::{
 };
 use bowline_types::subscriptions::SubscriptionFilter;
 
-use super::completion::Completing;
+use super::completion::CompletionCall;
 use super::paginated_list::{self, Pages, WholeList};
 use super::typed_call::TypedCall;
 use crate::client::cache::Key;
-use crate::client::{Client, Subscribing};
+use crate::client::{Client, SubscribeCall};
 
 /// The resources of a server: see [`Client::resources`].
 ///
@@ -105,7 +105,7 @@ impl<'c> Resources<'c> {
 
     /// Subscribes to a resource, across connections: see [`Subscription`](crate::client::Subscription).
     /// Await it to begin.
-    pub fn subscribe(self, uri: impl Into<String>) -> Subscribing<'c> {
+    pub fn subscribe(self, uri: impl Into<String>) -> SubscribeCall<'c> {
         let filter = SubscriptionFilter::new().resource_subscriptions([uri.into()]);
         self.client.subscribe(filter)
     }
@@ -116,7 +116,7 @@ impl<'c> Resources<'c> {
         template: impl Into<String>,
         variable: impl Into<String>,
         typed: impl Into<String>,
-    ) -> Completing<'c> {
-        Completing::of_template(self.client, template.into(), variable.into(), typed.into())
+    ) -> CompletionCall<'c> {
+        CompletionCall::of_template(self.client, template.into(), variable.into(), typed.into())
     }
 }

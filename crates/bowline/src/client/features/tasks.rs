@@ -31,7 +31,7 @@ use super::typed_call::TypedCall;
 use crate::client::shared::Shared;
 use crate::client::{Client, ClientConfig};
 
-pub use task_handle::{Started, TaskHandle, TaskRef};
+pub use task_handle::{TaskHandle, TaskOrResult, TaskRef};
 
 pub(in crate::client) use task_canceller::Canceller;
 pub(super) use task_wait::{TaskWait, WaitLimits};
@@ -49,7 +49,7 @@ pub(in crate::client) fn cancel_orphan(shared: &Arc<Shared>, result: &Payload) {
 const TASK: &str = "task";
 
 impl ClientConfig {
-    /// Lets servers of 2026-07-28 answer a call of a tool with a task: declares the extension
+    /// Lets servers of 2026-07-28 respond to a call of a tool with a task: declares the extension
     /// `io.modelcontextprotocol/tasks`. [Calls](super::Tools::call) that become tasks are
     /// polled until they have ended.
     ///
@@ -66,13 +66,13 @@ impl ClientConfig {
 /// The tasks of a server: see [`Client::tasks`].
 ///
 /// ```
-/// use bowline::client::features::{Started, TaskRef};
+/// use bowline::client::features::{TaskOrResult, TaskRef};
 ///
 /// # async fn example(client: bowline::Client) -> Result<(), Box<dyn std::error::Error>> {
 /// // Before the program ends …
 /// let started = client.tools().call("render", ()).start_task().await?;
-/// if let Started::Task(task) = started {
-///     std::fs::write("task", task.saved().to_string())?;
+/// if let TaskOrResult::Task(task) = started {
+///     std::fs::write("task", task.task_ref().to_string())?;
 /// }
 /// // … and after it has begun again.
 /// let saved: TaskRef = std::fs::read_to_string("task")?.parse()?;
@@ -115,14 +115,14 @@ impl<'c> Tasks<'c> {
         self.about(Method::CancelTask, id.into())
     }
 
-    /// Answers input requests of a task, by their keys. New in 2026-07-28.
+    /// Sends responses to input requests of a task, by their keys. New in 2026-07-28.
     /// [`TaskHandle::wait`] answers them with the handlers of the client.
     pub fn update(
         self,
         id: impl Into<String>,
-        answers: impl Into<Map<InputResponse>>,
+        responses: impl Into<Map<InputResponse>>,
     ) -> TypedCall<'c, EmptyResult> {
-        let params = UpdateTaskParams::new(id, answers);
+        let params = UpdateTaskParams::new(id, responses);
         let params = self.client.encode(&params);
         TypedCall::new(self.client.call(Method::UpdateTask.as_str(), params))
     }

@@ -16,13 +16,13 @@ use bowline_types::{Method, Revision};
 use tokio::time::{Instant, timeout};
 
 use super::task_negotiation::{TaskOffer, TaskPreference, TaskRequested};
-use super::tasks::{Canceller, Started, TaskHandle, TaskRef, TaskWait, WaitLimits};
+use super::tasks::{Canceller, TaskHandle, TaskOrResult, TaskRef, TaskWait, WaitLimits};
 use super::tool_params::{EncodedToolParams, with_task};
 use super::tools::ToolResult;
 use super::typed_call::decode_result;
 use crate::client::call::Call;
 use crate::client::output_validation::ExpectedOutput;
-use crate::client::pending_call::{Answer, CancelHandle};
+use crate::client::pending_call::{CancelHandle, PendingCall};
 use crate::client::shared::Shared;
 use crate::client::{Client, Params};
 use crate::error::{Error, ErrorKind};
@@ -56,14 +56,14 @@ impl ToolCall<'_> {
 
     /// Accepts a result without a check against the tool's output schema: see
     /// [`Tools::call`](super::Tools::call).
-    pub fn unchecked(mut self) -> Self {
+    pub fn without_output_validation(mut self) -> Self {
         self.is_checked = false;
         self
     }
 
     /// Makes the call, and returns the task that it becomes, where it becomes one: a handle
-    /// that outlives the connection, and the program if its id is
-    /// [saved](TaskHandle::saved). In 2025-11-25 a task is asked for where the server offers it.
+    /// that outlives the connection, and the program if its [reference](TaskHandle::task_ref) is
+    /// saved. In 2025-11-25 a task is asked for where the server offers it.
     ///
     /// Progress is delivered until the call has become a task: the handle of a task may be waited
     /// for anywhere.
@@ -72,12 +72,12 @@ impl ToolCall<'_> {
     /// are listed first, where that was not done.
     ///
     /// Not cancel safe: dropping the future cancels the call, and the task if the server has
-    /// answered with one.
+    /// responded with one.
     ///
     /// # Errors
     ///
     /// As for awaiting the call, and when the tools can't be listed.
-    pub async fn start_task(mut self) -> Result<Started, Error> {
+    pub async fn start_task(mut self) -> Result<TaskOrResult, Error> {
         if let TaskPreference::IfRequired = self.as_task {
             self.as_task = TaskPreference::IfSupported;
             let (limits, _) = self.call.time_limits();
@@ -87,24 +87,24 @@ impl ToolCall<'_> {
             learned.map_err(Error::with_call_not_sent)?;
         }
         let client = self.client.clone();
-        let mut answer = self.send();
-        let response = (&mut answer.answer).await?;
-        let task = |id| TaskRef::new(id, &*answer.name);
-        Ok(match answer.decode_response(&response)? {
+        let mut call = self.send();
+        let response = (&mut call.call).await?;
+        let task = |id| TaskRef::new(id, &*call.name);
+        Ok(match call.decode_response(&response)? {
             ToolResponse::Complete(result) => {
-                let name = answer.name.clone();
-                Started::Done(ToolResult::checked(result, name, answer.expected.as_ref())?)
+                let name = call.name.clone();
+                TaskOrResult::Result(ToolResult::checked(result, name, call.expected.as_ref())?)
             }
             ToolResponse::Task(begun) => {
                 let task = task(&*begun.task_id);
-                let expected = answer.expected.take();
-                Started::Task(TaskHandle::from_call(client, task, begun, expected))
+                let expected = call.expected.take();
+                TaskOrResult::Task(TaskHandle::from_call(client, task, begun, expected))
             }
         })
     }
 
-    /// Makes the call now. Its answer can be awaited later.
-    pub fn send(self) -> ToolAnswer {
+    /// Makes the call now. Its result can be awaited later.
+    pub fn send(self) -> PendingToolCall {
         self.into_future()
     }
 
@@ -171,11 +171,11 @@ async fn fetch_task_support(
 
 impl IntoFuture for ToolCall<'_> {
     type Output = Result<ToolResult, Error>;
-    type IntoFuture = ToolAnswer;
+    type IntoFuture = PendingToolCall;
 
     /// Makes the call. Dropping the future cancels it: the server is notified once, and a
     /// late response is dropped. A task that it has become is cancelled too.
-    fn into_future(mut self) -> ToolAnswer {
+    fn into_future(mut self) -> PendingToolCall {
         let (idle, total) = self.call.time_limits();
         let shared = Arc::clone(&self.client.shared);
         let prepared = self.prepare(&shared);
@@ -185,15 +185,15 @@ impl IntoFuture for ToolCall<'_> {
             shared.output_schemas.expected(&self.name, revision)
         };
         let expected = self.is_checked.then(expected);
-        let (answer, requested) = match prepared {
+        let (call, requested) = match prepared {
             Ok((requested, _)) => (self.call.into_future(), requested),
             Err(error) => {
                 let error = error.in_operation(Method::CallTool.as_str());
-                (Answer::refused(error), TaskRequested::No)
+                (PendingCall::refused(error), TaskRequested::No)
             }
         };
-        ToolAnswer {
-            answer,
+        PendingToolCall {
+            call,
             name: self.name,
             expected,
             canceller: OnceLock::new(),
@@ -218,8 +218,8 @@ impl fmt::Debug for ToolCall<'_> {
 
 /// The pending result of a tool call. Dropping it cancels the call, or the task that the
 /// call has become.
-pub struct ToolAnswer {
-    answer: Answer,
+pub struct PendingToolCall {
+    call: PendingCall,
     name: String,
     /// The schema that its result has to match, unless the check is off.
     expected: Option<ExpectedOutput>,
@@ -238,17 +238,17 @@ enum ToolCallPhase {
     Task(Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + Send>>),
 }
 
-impl ToolAnswer {
+impl PendingToolCall {
     /// Returns the next report of progress, for a call that was made with it. `None` when the call
     /// has ended, or has become a task. Cancel safe.
     pub async fn progress(&mut self) -> Option<ProgressParams> {
-        self.answer.progress().await
+        self.call.progress().await
     }
 
     /// Returns a handle with which others cancel the call.
     pub fn cancel_handle(&self) -> CancelHandle {
         let canceller = self.canceller.get_or_init(Arc::default);
-        self.answer.cancel_handle().with_task(Arc::clone(canceller))
+        self.call.cancel_handle().with_task(Arc::clone(canceller))
     }
 
     /// Decodes the response to the call: a result, or a task that was requested.
@@ -291,11 +291,11 @@ impl ToolAnswer {
     }
 }
 
-impl Drop for ToolAnswer {
+impl Drop for PendingToolCall {
     /// The response may be there and be a task that no caller has seen: it is cancelled too.
     fn drop(&mut self) {
         if let ToolCallPhase::Call { .. } = &self.phase
-            && let Some(response) = self.answer.abandon()
+            && let Some(response) = self.call.abandon()
             && let Ok(ToolResponse::Task(begun)) = self.decode_response(&response)
         {
             // What follows a task cancels it when it is dropped.
@@ -317,12 +317,12 @@ fn has_result_type(response: &Payload) -> bool {
     matches!(kind, Ok(Some(_)))
 }
 
-impl Future for ToolAnswer {
+impl Future for PendingToolCall {
     type Output = Result<ToolResult, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let ToolCallPhase::Call { .. } = &self.phase {
-            let response = match ready!(Pin::new(&mut self.answer).poll(cx)) {
+            let response = match ready!(Pin::new(&mut self.call).poll(cx)) {
                 Ok(response) => response,
                 Err(error) => return self.finish(Err(error)),
             };
@@ -332,22 +332,22 @@ impl Future for ToolAnswer {
                 Err(error) => return self.finish(Err(error)),
             }
         }
-        let Self { answer, phase, .. } = &mut *self;
+        let Self { call, phase, .. } = &mut *self;
         let ToolCallPhase::Task(phase) = phase else {
             return Poll::Pending;
         };
         let polled = phase.as_mut().poll(cx);
         // After it: progress that was received before the result is delivered before it.
-        answer.deliver_task_progress(cx);
+        call.deliver_task_progress(cx);
         self.finish(ready!(polled))
     }
 }
 
-impl fmt::Debug for ToolAnswer {
+impl fmt::Debug for PendingToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolAnswer")
+        f.debug_struct("PendingToolCall")
             .field("tool", &self.name)
-            .field("answer", &self.answer)
+            .field("call", &self.call)
             .finish_non_exhaustive()
     }
 }

@@ -99,10 +99,10 @@ impl<'c> Tools<'c> {
     /// nor the end of the connection lets a result pass. A tool that was never listed is not
     /// checked, and no list is fetched for it. What doesn't fit is an error of kind
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch); the result is [in it](Error::tool_result),
-    /// and [`unchecked`](ToolCall::unchecked) calls have none. What can't be checked, since its
+    /// and [`without_output_validation`](ToolCall::without_output_validation) calls have none. What can't be checked, since its
     /// schema can't be used or it would take too much, is returned with [the
-    /// reason](ToolResult::unchecked); it is such an error too where
-    /// [`OutputPolicy`](crate::client::OutputPolicy) is strict.
+    /// reason](ToolResult::unvalidated_reason); it is such an error too where
+    /// [`OutputValidation`](crate::client::OutputValidation) is strict.
     pub fn call(self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall<'c> {
         let name = name.into();
         let call = self.client.call(Method::CallTool.as_str(), ());
@@ -119,13 +119,13 @@ impl<'c> Tools<'c> {
 
 /// What a tool returned.
 ///
-/// A tool reports a failure in its result, where the model can see it: [`ok`](Self::ok) and
+/// A tool reports a failure in its result, where the model can see it: [`into_result`](Self::into_result) and
 /// [`structured`](Self::structured) make an error of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     result: CallToolResult,
     tool: String,
-    unchecked: Option<String>,
+    unvalidated_reason: Option<String>,
 }
 
 impl ToolResult {
@@ -135,22 +135,22 @@ impl ToolResult {
         tool: String,
         expected: Option<&ExpectedOutput>,
     ) -> Result<Self, Error> {
-        let (result, unchecked) = match expected {
+        let (result, unvalidated_reason) = match expected {
             Some(expected) => expected.check_result(&tool, result)?,
             None => (result, None),
         };
         Ok(Self {
             result,
             tool,
-            unchecked,
+            unvalidated_reason,
         })
     }
 
     /// Returns why it was not checked against the output schema of its tool, though that is known:
     /// the schema can't be used, or it would take too much. `None` when it fits, when no schema is
-    /// known, and when the [check is off](ToolCall::unchecked).
-    pub fn unchecked(&self) -> Option<&str> {
-        self.unchecked.as_deref()
+    /// known, and when the [check is off](ToolCall::without_output_validation).
+    pub fn unvalidated_reason(&self) -> Option<&str> {
+        self.unvalidated_reason.as_deref()
     }
 
     /// Returns the result, unless the tool failed.
@@ -158,7 +158,7 @@ impl ToolResult {
     /// # Errors
     ///
     /// Of kind [`Tool`](ErrorKind::Tool), with the text of the tool.
-    pub fn ok(self) -> Result<CallToolResult, Error> {
+    pub fn into_result(self) -> Result<CallToolResult, Error> {
         match self.failure() {
             None => Ok(self.result),
             Some(failure) => Err(failure),
@@ -227,11 +227,11 @@ impl ToolResult {
         if !self.result.is_failure() {
             return None;
         }
-        let said: String = self.text().chars().take(MAX_ERROR_CHARS).collect();
-        let message = if said.is_empty() {
+        let text: String = self.text().chars().take(MAX_ERROR_CHARS).collect();
+        let message = if text.is_empty() {
             self.tool.clone()
         } else {
-            format!("{}: {said}", self.tool)
+            format!("{}: {text}", self.tool)
         };
         let error = Error::new(ErrorKind::Tool, message);
         Some(error.in_operation(Method::CallTool.as_str()))

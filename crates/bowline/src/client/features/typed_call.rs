@@ -13,7 +13,7 @@ use bowline_types::{Method, RawJsonRef, Wire};
 
 use crate::client::cache::{Key, Ticket};
 use crate::client::call::Call;
-use crate::client::pending_call::{Answer, CancelHandle};
+use crate::client::pending_call::{CancelHandle, PendingCall};
 use crate::client::shared::Shared;
 use crate::error::{Error, ErrorKind};
 
@@ -33,7 +33,7 @@ pub struct TypedCall<'c, T> {
     pub(super) call: Call<'c>,
     /// Its key in the cache, when it may be cached.
     key: Option<Key>,
-    is_fresh: bool,
+    bypasses_cache: bool,
     result: PhantomData<fn() -> T>,
 }
 
@@ -42,7 +42,7 @@ impl<'c, T: Wire> TypedCall<'c, T> {
         Self {
             call: call.with_capability_check(),
             key: None,
-            is_fresh: false,
+            bypasses_cache: false,
             result: PhantomData,
         }
     }
@@ -53,41 +53,43 @@ impl<'c, T: Wire> TypedCall<'c, T> {
         self
     }
 
-    /// Asks the server, even if a [kept](crate::client::CachePolicy) result is still fresh.
-    pub fn fresh(mut self) -> Self {
-        self.is_fresh = true;
+    /// Sends the request to the server even if the [cache](crate::client::CachePolicy) has a fresh
+    /// result.
+    pub fn bypass_cache(mut self) -> Self {
+        self.bypasses_cache = true;
         self
     }
 
     call_settings!();
 
-    /// Makes the call now. Its answer can be awaited later.
-    pub fn send(self) -> TypedAnswer<T> {
+    /// Makes the call now. Its result can be awaited later.
+    pub fn send(self) -> PendingTypedCall<T> {
         self.into_future()
     }
 }
 
 impl<T: Wire> IntoFuture for TypedCall<'_, T> {
     type Output = Result<T, Error>;
-    type IntoFuture = TypedAnswer<T>;
+    type IntoFuture = PendingTypedCall<T>;
 
     /// Makes the call. Dropping the future cancels it.
-    fn into_future(self) -> TypedAnswer<T> {
+    fn into_future(self) -> PendingTypedCall<T> {
         let method = self.call.method().to_owned();
         let shared = self.call.shared();
         let key = self.key.filter(|_| !self.call.has_meta());
         let recorder = SchemaRecorder::for_method(&method, shared);
-        if let Some(key) = key.as_ref().filter(|_| !self.is_fresh)
+        if let Some(key) = key.as_ref().filter(|_| !self.bypasses_cache)
             && let Some(result) = shared.cache.get(key, shared.now())
         {
             recorder.record(&result);
-            return TypedAnswer::new(method, State::Cached(result));
+            return PendingTypedCall::new(method, State::Cached(result));
         }
         let ticket = key.and_then(|key| shared.cache.ticket(key));
         let keep = ticket.map(|ticket| (Arc::clone(shared), ticket));
-        let mut answer = TypedAnswer::new(method, State::Pending(self.call.into_future(), keep));
-        answer.recorder = recorder;
-        answer
+        let mut pending =
+            PendingTypedCall::new(method, State::Pending(self.call.into_future(), keep));
+        pending.recorder = recorder;
+        pending
     }
 }
 
@@ -97,8 +99,8 @@ impl<T> fmt::Debug for TypedCall<'_, T> {
     }
 }
 
-/// The typed answer to a call, when it is there. Dropping it cancels the call.
-pub struct TypedAnswer<T> {
+/// The pending result of a typed call. Await it for the result. Dropping it cancels the call.
+pub struct PendingTypedCall<T> {
     state: State,
     method: String,
     recorder: SchemaRecorder,
@@ -128,10 +130,10 @@ enum State {
     /// A cached result that is still fresh.
     Cached(Arc<str>),
     /// A request was sent; its result may be cached.
-    Pending(Answer, Option<(Arc<Shared>, Ticket)>),
+    Pending(PendingCall, Option<(Arc<Shared>, Ticket)>),
 }
 
-impl<T> TypedAnswer<T> {
+impl<T> PendingTypedCall<T> {
     fn new(method: String, state: State) -> Self {
         Self {
             state,
@@ -157,7 +159,7 @@ impl<T> TypedAnswer<T> {
     pub async fn progress(&mut self) -> Option<ProgressParams> {
         match &mut self.state {
             State::Cached(_) => None,
-            State::Pending(answer, _) => answer.progress().await,
+            State::Pending(pending, _) => pending.progress().await,
         }
     }
 
@@ -165,12 +167,12 @@ impl<T> TypedAnswer<T> {
     pub fn cancel_handle(&self) -> CancelHandle {
         match &self.state {
             State::Cached(_) => CancelHandle::inert(),
-            State::Pending(answer, _) => answer.cancel_handle(),
+            State::Pending(pending, _) => pending.cancel_handle(),
         }
     }
 }
 
-impl<T: Wire> Future for TypedAnswer<T> {
+impl<T: Wire> Future for PendingTypedCall<T> {
     type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -186,11 +188,11 @@ impl<T: Wire> Future for TypedAnswer<T> {
                 *size = result.len();
                 return Poll::Ready(decode_result(RawJsonRef::new_unchecked(result), method));
             }
-            State::Pending(answer, keep) => {
-                let result = ready!(Pin::new(&mut *answer).poll(cx));
-                // CH-5: an answer to which the user contributed is theirs alone.
-                if let Some((shared, ticket)) = keep.take().filter(|_| !answer.had_input_round()) {
-                    store_in_cache(&shared, ticket, &result, answer.received_at());
+            State::Pending(pending, keep) => {
+                let result = ready!(Pin::new(&mut *pending).poll(cx));
+                // CH-5: a result to which the user contributed is theirs alone.
+                if let Some((shared, ticket)) = keep.take().filter(|_| !pending.had_input_round()) {
+                    store_in_cache(&shared, ticket, &result, pending.received_at());
                 }
                 if let Ok(list) = &result {
                     recorder.record(list.as_str());
@@ -203,9 +205,9 @@ impl<T: Wire> Future for TypedAnswer<T> {
     }
 }
 
-impl<T> fmt::Debug for TypedAnswer<T> {
+impl<T> fmt::Debug for PendingTypedCall<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TypedAnswer")
+        f.debug_struct("PendingTypedCall")
             .field("method", &self.method)
             .finish_non_exhaustive()
     }

@@ -27,7 +27,7 @@ impl TransportEnd {
     /// what would confuse a terminal. `None` if it wrote nothing.
     ///
     /// [`reason`](Self::reason) has the same on one line.
-    pub fn last_words(&self) -> Option<String> {
+    pub fn stderr_tail(&self) -> Option<String> {
         Some(lines(&self.stderr)).filter(|output| !output.is_empty())
     }
 }
@@ -52,21 +52,21 @@ impl ExitWitness {
         if timeout(limit, ended).await.is_ok() {
             let _ = timeout(STDERR_TIMEOUT, self.tail.finished()).await;
         }
-        let mut ending = TransportEnd::new(match *self.exit.borrow() {
+        let mut transport_end = TransportEnd::new(match *self.exit.borrow() {
             Exit::Running => default_reason.to_owned(),
             Exit::Ended(None) => "the server ended".to_owned(),
             Exit::Ended(Some(status)) => format!("the server ended with {status}"),
         });
         if let Exit::Ended(status) = *self.exit.borrow() {
-            ending.status = status;
+            transport_end.status = status;
         }
-        ending.stderr = self.tail.text();
-        let output = one_line(&ending.stderr);
+        transport_end.stderr = self.tail.text();
+        let output = one_line(&transport_end.stderr);
         if !output.is_empty() {
-            ending.reason += "; its last words: ";
-            ending.reason += &output;
+            transport_end.reason += "; stderr: ";
+            transport_end.reason += &output;
         }
-        ending
+        transport_end
     }
 
     /// Returns `true` if it has ended or is about to, if that is known.

@@ -9,9 +9,9 @@ use super::exit_witness::ExitWitness;
 use super::stderr::lines;
 
 /// The processes that a [`ChildProcess`](super::ChildProcess) and its clones have started: see
-/// [`ChildProcess::children`](super::ChildProcess::children).
+/// [`ChildProcess::processes`](super::ChildProcess::processes).
 #[derive(Clone)]
-pub struct Children {
+pub struct ChildProcesses {
     count: watch::Receiver<usize>,
     latest: Latest,
 }
@@ -19,16 +19,16 @@ pub struct Children {
 /// The process that was started last.
 type Latest = Arc<Mutex<Option<ExitWitness>>>;
 
-impl Children {
+impl ChildProcesses {
     /// Returns the number of processes that are being started, run, or have not been waited for
     /// yet.
     pub fn count(&self) -> usize {
         *self.count.borrow()
     }
 
-    /// Waits until there is none. One whose client is stopped or dropped ends within twice its
+    /// Waits until all have ended. One whose client is stopped or dropped ends within twice its
     /// [grace](super::ChildProcess::grace); one that has a client goes on. Cancel safe.
-    pub async fn ended(&mut self) {
+    pub async fn wait_all(&mut self) {
         // An error: no command is left that could start another one.
         let _ = self.count.wait_for(|count| *count == 0).await;
     }
@@ -36,13 +36,13 @@ impl Children {
     /// Returns the end of what the process that was started last has written to stderr, line by
     /// line: 2 KiB at most, without what would confuse a terminal. `None` if it wrote nothing, or
     /// [not to this process](super::StderrTo::Inherit).
-    pub fn last_words(&self) -> Option<String> {
+    pub fn stderr_tail(&self) -> Option<String> {
         let output = lines(&self.latest()?.tail.text());
         Some(output).filter(|output| !output.is_empty())
     }
 
-    /// Returns `true` if the process that was started last is stopped, as one is that asks for
-    /// something on a terminal: that is not its own. `false` too where that is unknown.
+    /// Returns `true` if the process that was started last is stopped (SIGTSTP, SIGTTIN), as
+    /// one is that reads from a terminal that is not its own. `false` too where that is unknown.
     pub fn is_stopped(&self) -> bool {
         self.latest().is_some_and(|latest| latest.is_stopped())
     }
@@ -53,13 +53,15 @@ impl Children {
     }
 }
 
-impl fmt::Debug for Children {
+impl fmt::Debug for ChildProcesses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Children").field(&self.count()).finish()
+        f.debug_tuple("ChildProcesses")
+            .field(&self.count())
+            .finish()
     }
 }
 
-/// Counts the processes of a command.
+/// The counter of the processes of a command.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessCount {
     count: Arc<watch::Sender<usize>>,
@@ -74,8 +76,8 @@ impl ProcessCount {
         }
     }
 
-    pub(super) fn children(&self) -> Children {
-        Children {
+    pub(super) fn processes(&self) -> ChildProcesses {
+        ChildProcesses {
             count: self.count.subscribe(),
             latest: Arc::clone(&self.latest),
         }

@@ -214,20 +214,24 @@ impl Drop for Watchdog {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::*;
+    use std::io::{BufRead as _, BufReader, Write as _};
 
-    fn runs(pid: Pid) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
-        stat.is_ok_and(|stat| !stat.contains(") Z "))
-    }
+    use super::*;
 
     // proves: F-CP-19
     #[test]
     fn a_reused_process_id_is_left_alone() {
-        let script = "sleep 1000 </dev/null >/dev/null 2>&1 & echo $!";
-        let output = Command::new(SHELL).args(["-c", script]).output().unwrap();
-        let output = String::from_utf8(output.stdout).unwrap();
-        let stranger = Pid::from_raw(output.trim().parse().unwrap()).unwrap();
+        // No child of ours: the shell that started it has ended.
+        let script = "exec 3<&0; cat <&3 & echo $!";
+        let mut shell = Command::new(SHELL);
+        let shell = shell.args(["-c", script]).stdin(Stdio::piped());
+        let mut shell = shell.stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        let mut output = BufReader::new(shell.stdout.take().unwrap());
+        assert!(shell.wait().unwrap().success());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let stranger = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
         for has_handle in [true, false] {
             let grace = Duration::from_secs(1);
             let mut command = Command::new("true");
@@ -240,9 +244,11 @@ mod tests {
             }
             group.reap();
             drop(group);
-            // A signal that was sent has arrived by then.
-            std::thread::sleep(Duration::from_millis(20));
-            assert!(runs(stranger), "has a handle: {has_handle}");
+            // A signal that was sent is delivered before the process can write again.
+            input.write_all(b"alive\n").unwrap();
+            line.clear();
+            output.read_line(&mut line).unwrap();
+            assert_eq!(line, "alive\n", "has a handle: {has_handle}");
         }
         kill_process(stranger, Signal::KILL).unwrap();
     }

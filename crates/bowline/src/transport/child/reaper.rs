@@ -198,10 +198,10 @@ impl SupervisedChild {
     }
 }
 
-type Children = BTreeMap<u64, Box<SupervisedChild>>;
+type SupervisedChildren = BTreeMap<u64, Box<SupervisedChild>>;
 
 fn run(queue: &CommandQueue, wake_receiver: &UnixStream) {
-    let mut children = Children::new();
+    let mut children = SupervisedChildren::new();
     loop {
         let commands = queue.commands.lock();
         let commands = std::mem::take(&mut *commands.unwrap_or_else(PoisonError::into_inner));
@@ -228,7 +228,7 @@ fn run(queue: &CommandQueue, wake_receiver: &UnixStream) {
 }
 
 /// Waits until there is something to do, and marks the children that have ended.
-fn wait(children: &mut Children, wake_receiver: &UnixStream) -> rustix::io::Result<()> {
+fn wait(children: &mut SupervisedChildren, wake_receiver: &UnixStream) -> rustix::io::Result<()> {
     let next = children.values().filter_map(|child| child.deadline());
     let mut timeout = next
         .min()

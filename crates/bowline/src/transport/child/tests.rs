@@ -47,12 +47,12 @@ async fn end_of(reader: &mut (dyn AsyncRead + Send + Unpin)) {
 }
 
 /// Returns how a stream ended, and how long it took to find out.
-async fn ending(stream: &mut Stream) -> (TransportEnd, Duration) {
+async fn transport_end(stream: &mut Stream) -> (TransportEnd, Duration) {
     end_of(&mut *stream.reader).await;
     let start = Instant::now();
     let peer = stream.peer.as_mut().expect("a child");
-    let ending = peer.why().await.expect("an ending");
-    (ending, start.elapsed())
+    let end = peer.transport_end().await.expect("a transport end");
+    (end, start.elapsed())
 }
 
 /// Returns the state and the group of a process. Zombies count if it is for us to wait for them.

@@ -66,13 +66,13 @@ fn start(stdin: impl Into<Std>, stdout: impl Into<Std>) -> Child {
 
 /// Skips what the harness prints.
 fn skip_to_ready(from: &mut impl Read) {
-    let mut said = String::new();
+    let mut output_text = String::new();
     let mut byte = [0];
-    while !said.ends_with("> ready\n") {
+    while !output_text.ends_with("> ready\n") {
         from.read_exact(&mut byte).expect("more to come");
-        said.push(char::from(byte[0]));
+        output_text.push(char::from(byte[0]));
     }
-    assert!(!said.contains("stray"), "{said}");
+    assert!(!output_text.contains("stray"), "{output_text}");
 }
 
 /// Writes much, closes, and expects to read the same.
@@ -142,9 +142,9 @@ fn files_are_read_and_written() {
     let stdout = fs::File::create(&output).unwrap();
     let mut child = start(fs::File::open(&input).unwrap(), stdout);
     assert_eq!(child.wait().unwrap().code(), Some(21));
-    let said = fs::read_to_string(&output).unwrap();
-    let (_, said) = said.split_once("\n> ready\n").unwrap();
-    assert!(said == format!("> first\n> {long}\n> last\n"));
+    let output_text = fs::read_to_string(&output).unwrap();
+    let (_, output_text) = output_text.split_once("\n> ready\n").unwrap();
+    assert!(output_text == format!("> first\n> {long}\n> last\n"));
     for path in [input, output] {
         fs::remove_file(path).unwrap();
     }
@@ -173,13 +173,16 @@ async fn writing_without_a_reader_is_an_error() {
     let (reader, writer) = pipe().unwrap();
     drop(reader);
     let mut writer = super::writer(writer.into()).unwrap();
-    let error = writer.write_all(b"x").await.expect_err("nobody reads");
+    let error = writer
+        .write_all(b"x")
+        .await
+        .expect_err("the reader is closed");
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
 
     let (reader, writer) = pipe().unwrap();
     drop(reader);
     let mut writer = plain::Writer::start(writer.into()).unwrap();
     writer.write_all(b"x").await.expect("it is queued");
-    let error = writer.flush().await.expect_err("nobody reads");
+    let error = writer.flush().await.expect_err("the reader is closed");
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
 }

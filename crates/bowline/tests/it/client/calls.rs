@@ -43,13 +43,13 @@ async fn an_error_of_the_server_keeps_its_code_and_data() -> Test {
     let busy = JsonObject::parse(r#"{"reason":"busy"}"#)?;
     let error = ErrorObject::new(-32000, "later").with_data(&busy);
     server.reply_error(&request, &error).await?;
-    let told = answer.await.unwrap_err();
+    let failure = answer.await.unwrap_err();
     assert_eq!(
-        (told.kind(), told.operation()),
+        (failure.kind(), failure.operation()),
         (ErrorKind::JsonRpc, Some("tools/list"))
     );
-    assert_eq!(told.server_error(), Some(&error));
-    assert_eq!(told.recovery(), Recovery::Retry);
+    assert_eq!(failure.server_error(), Some(&error));
+    assert_eq!(failure.recovery(), Recovery::Retry);
     Ok(())
 }
 
@@ -247,8 +247,8 @@ async fn meta_is_sent_once() -> Test {
             r#"{"_meta":{"com.example/tenant":"a"},"b":1}"#,
         )?;
         let note = server.expect_notification("notifications/x").await?;
-        let said = r#"{"_meta":{"com.example/tenant":"a"},"b":1}"#;
-        assert_eq!(note.params().as_str(), said);
+        let meta = r#"{"_meta":{"com.example/tenant":"a"},"b":1}"#;
+        assert_eq!(note.params().as_str(), meta);
         client.notify("notifications/y", ())?;
         server.expect_notification("notifications/y").await?;
 
@@ -266,8 +266,8 @@ async fn meta_is_sent_once() -> Test {
             let request = server.expect("tools/call").await?;
             let params = request.params().as_str();
             assert_eq!(params.matches("_meta").count(), 1, "{params}");
-            let said = format!(r#""com.example/tenant":"{tenant}""#);
-            assert!(params.contains(&said), "{params}");
+            let meta = format!(r#""com.example/tenant":"{tenant}""#);
+            assert!(params.contains(&meta), "{params}");
             assert_eq!(request.progress_token().is_some(), tenant == "b");
         }
         drop(calls);

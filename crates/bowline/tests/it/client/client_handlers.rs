@@ -82,7 +82,7 @@ async fn what_is_not_declared_is_refused_with_the_documented_error() -> Test {
         ("roots/list", "{}", -32601),
     ] {
         let refused = server.request(method, params).await?;
-        assert_eq!(refused.expect_err("nobody answers").code, code, "{method}");
+        assert_eq!(refused.expect_err("no handler").code, code, "{method}");
     }
     // A mode that was not declared.
     let (_client, mut server, _peer) = connected_with(typing("Ada"), OLD).await?;
@@ -94,13 +94,13 @@ async fn what_is_not_declared_is_refused_with_the_documented_error() -> Test {
 // proves: FT-4
 #[tokio::test(start_paused = true)]
 async fn sampling_with_tools_has_to_be_declared_and_in_order() -> Test {
-    let said = || Ok(CreateMessageResult::new(Role::Assistant, "yes", "a-model"));
+    let sampled = || Ok(CreateMessageResult::new(Role::Assistant, "yes", "a-model"));
     let with_tools = r#"{"maxTokens":1,"messages":[],"toolChoice":{"mode":"auto"}}"#;
     let dangling = r#"{"maxTokens":1,"messages":[{"role":"assistant","content":
         {"type":"tool_use","id":"1","name":"a","input":{}}}]}"#;
 
     let mut plain = config();
-    plain.sampling(move |_| async move { said() });
+    plain.sampling(move |_| async move { sampled() });
     let (_client, mut server, _peer) = connected_with(plain, OLD).await?;
     let answered = server.request("sampling/createMessage", QUESTION).await?;
     assert!(answered.expect("an answer").as_str().contains("a-model"));
@@ -110,7 +110,7 @@ async fn sampling_with_tools_has_to_be_declared_and_in_order() -> Test {
     assert_eq!(refused.expect_err("nor their uses").code, -32602);
 
     let mut able = config();
-    able.sampling_with_tools(move |_| async move { said() });
+    able.sampling_with_tools(move |_| async move { sampled() });
     let (_client, mut server, _peer) = connected_with(able, OLD).await?;
     let answered = server.request("sampling/createMessage", with_tools).await?;
     assert!(answered.is_ok());
@@ -206,7 +206,7 @@ async fn sampling_by_a_server_needs_its_capability() -> Test {
             let asked = CreateMessageParams::new([SamplingMessage::new(Role::User, "hi")], 10);
             let asking = client.sampling().create_message(&asked).send();
             if !has_model {
-                let error = asking.await.expect_err("nobody is asked");
+                let error = asking.await.expect_err("no handler is called");
                 assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
                 assert!(error.to_string().contains("`sampling`"), "{error}");
                 continue;
@@ -235,7 +235,7 @@ async fn a_roots_change_that_cannot_be_sent_is_an_error() -> Test {
     assert_eq!(client.roots().get().as_deref(), Some(&roots[..]));
     server.expect_notification("notifications/x").await?;
     client.roots().set(roots)?;
-    let told = "notifications/roots/list_changed";
-    server.expect_notification(told).await?;
+    let method = "notifications/roots/list_changed";
+    server.expect_notification(method).await?;
     Ok(())
 }

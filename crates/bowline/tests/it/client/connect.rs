@@ -153,10 +153,10 @@ async fn every_change_of_state_is_reported_once_and_in_order() -> Test {
     server.hang_up();
     let _server = again(&client, &mut peer, NEW).await?;
     client.stop().await;
-    let mut told = vec![ConnectionState::Ready];
+    let mut states = vec![ConnectionState::Ready];
     while let Some(change) = changes.next().await {
-        assert_eq!(Some(&change.from), told.last());
-        told.push(change.to);
+        assert_eq!(Some(&change.from), states.last());
+        states.push(change.to);
     }
     let expected = [
         ConnectionState::Ready,
@@ -168,7 +168,7 @@ async fn every_change_of_state_is_reported_once_and_in_order() -> Test {
         ConnectionState::Closed,
     ];
     assert_eq!(
-        (told.as_slice(), changes.missed()),
+        (states.as_slice(), changes.missed()),
         (expected.as_slice(), 0)
     );
     assert!(changes.next().await.is_none(), "it stays at its end");

@@ -6,7 +6,10 @@ use bowline::testing;
 use bowline::transport::{ChildProcess, OpenError, Stream, Tcp, Transport};
 use bowline::types::subscriptions::SubscriptionFilter;
 use bowline::types::{Era, ErrorObject};
-use bowline::{Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, Recovery};
+use bowline::{
+    Backoff, Cause, Client, ClientConfig, ConnectionState, Error, ErrorKind, NegotiationError,
+    Recovery,
+};
 
 use crate::client::support::{OLD, Test, able, config, connected};
 
@@ -173,9 +176,12 @@ async fn a_client_without_attempts_left_reports_how_the_last_one_failed() {
 fn check_ending(error: &Error) {
     let failure = error.connection_failure().expect("it is known");
     assert!(matches!(failure.cause, Cause::Ended(_)), "{failure:?}");
-    assert_eq!(failure.last_words(), Some("no licence"));
-    assert_eq!(error.last_words(), Some("no licence"));
-    let status = error.transport_end().and_then(|ending| ending.status);
+    assert_eq!(error.negotiation_error(), None);
+    assert_eq!(failure.stderr_tail(), Some("no licence"));
+    assert_eq!(error.stderr_tail(), Some("no licence"));
+    let status = error
+        .transport_end()
+        .and_then(|transport_end| transport_end.status);
     assert_eq!(status.and_then(|status| status.code()), Some(3));
 }
 
@@ -197,6 +203,11 @@ async fn every_later_call_reports_that_no_revision_is_common() -> Test {
         let words = error.to_string();
         assert!(words.contains("no common protocol version"), "{words}");
         assert!(!words.contains("broke the protocol"), "{words}");
+        let Some(NegotiationError::NoCommonRevision { theirs, .. }) = error.negotiation_error()
+        else {
+            panic!("{error:#?}");
+        };
+        assert_eq!(*theirs, ["2025-06-18"]);
     }
     Ok(())
 }
@@ -222,6 +233,8 @@ async fn a_refused_handshake_is_not_taken_for_the_answer_to_a_later_call() -> Te
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{words}");
         assert!(words.contains("no licence"), "{words}");
         assert_eq!(error.server_error(), None, "{words}");
+        let refused = NegotiationError::Refused(refusal);
+        assert_eq!(error.negotiation_error(), Some(&refused));
         if most == 1 {
             let error = client.ready().await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::JsonRpc);
@@ -336,7 +349,7 @@ async fn the_last_failure_is_known_until_calls_are_served() -> Test {
     server.hang_up();
     until(&client, ConnectionState::Backoff).await;
     let failure = client.connection_failure().expect("it is lost");
-    assert_eq!(failure.last_words(), None, "{failure}");
+    assert_eq!(failure.stderr_tail(), None, "{failure}");
     Ok(())
 }
 

@@ -200,7 +200,7 @@ async fn a_call_that_is_refused_has_not_run() -> Test {
 async fn a_call_whose_round_was_answered_may_have_run() -> Test {
     let (asked, mut is_asked) = mpsc::unbounded_channel();
     let mut config = config();
-    config.answer_raw("elicitation/create", move |_| {
+    config.on_raw_request("elicitation/create", move |_| {
         let asked = asked.clone();
         async move {
             asked.send(()).expect("the test listens");
@@ -253,7 +253,7 @@ async fn an_answered_call_reports_whether_it_may_have_run() -> Test {
         let request = server.expect("tools/call").await?;
         server.reply(&request, result).await?;
         let error = match answer.await {
-            Ok(result) => result.ok().map(|_| ()).unwrap_err(),
+            Ok(result) => result.into_result().map(|_| ()).unwrap_err(),
             Err(error) => error,
         };
         assert_eq!((error.kind(), error.may_have_run()), (kind, Some(true)));

@@ -215,11 +215,11 @@ async fn what_is_fresh_is_not_asked_for_again_until_it_changes() -> Test {
     assert_eq!(
         (first, listed(&client).await),
         (1, 1),
-        "nobody answers the second"
+        "the second has no response"
     );
 
     // The skipped items are available on request.
-    let asked = client.tools().list().fresh().send();
+    let asked = client.tools().list().bypass_cache().send();
     page(&mut server, fresh).await?;
     assert_eq!(asked.await?.tools.len(), 1);
 
@@ -249,7 +249,7 @@ async fn what_is_fresh_is_not_asked_for_again_until_it_changes() -> Test {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_kept_without_a_hint_or_by_a_client_that_keeps_nothing() -> Test {
     let mut off = config();
-    off.cache(CachePolicy::off());
+    off.cache(CachePolicy::disabled());
     for (config, revision, rest) in [
         (config(), OLD, ""),
         // It has no hints.
@@ -340,7 +340,7 @@ async fn a_list_does_not_begin_anew_for_other_errors_nor_when_part_of_it_was_han
     let (client, mut server, _peer) = able(config(), NEW).await?;
     let first = r#","ttlMs":60000,"nextCursor":"old""#;
     for (is_lazy, code) in [(false, -32603), (true, -32602)] {
-        let kept = client.tools().list().fresh().send();
+        let kept = client.tools().list().bypass_cache().send();
         page(&mut server, first).await?;
         kept.await?;
         let listing = client.clone();
@@ -372,7 +372,7 @@ async fn a_list_that_follows_its_server_begins_with_what_is_there_now() -> Test 
     assert!(list?.is_empty());
     // A tool was added while there was no subscription, and thus no notification.
     let now = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":3600000,"cacheScope":"private"}"#;
-    let (live, answered) = tokio::join!(client.tools().live(), async {
+    let (live, answered) = tokio::join!(client.tools().live_list(), async {
         let request = server.expect("subscriptions/listen").await?;
         let id = request.id().to_string();
         let params = format!(
@@ -392,7 +392,7 @@ async fn a_list_that_follows_its_server_begins_with_what_is_there_now() -> Test 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_changes_all_the_time_is_fetched_twice_a_second() -> Test {
     let (client, mut server, _peer) = able(config(), OLD).await?;
-    let (live, answered) = tokio::join!(client.tools().live(), page(&mut server, ""));
+    let (live, answered) = tokio::join!(client.tools().live_list(), page(&mut server, ""));
     answered?;
     let mut live = live?;
     assert_eq!(live.items().len(), 1);
@@ -427,7 +427,7 @@ async fn a_list_that_changes_all_the_time_is_fetched_twice_a_second() -> Test {
 async fn a_live_list_outlives_connections_and_ends_with_its_server() -> Test {
     let (client, mut server, mut peer) = able(config(), NEW).await?;
     let beginning = client.clone();
-    let beginning = tokio::spawn(async move { beginning.tools().live().await });
+    let beginning = tokio::spawn(async move { beginning.tools().live_list().await });
     let listen = server.expect(LISTEN).await?;
     acknowledge(&mut server, listen.id().as_i64().expect("a number")).await?;
     page(&mut server, "").await?;
@@ -466,7 +466,7 @@ async fn what_was_not_declared_is_not_asked_for() -> Test {
         error.to_string().contains("has not declared `tools`"),
         "{error}"
     );
-    let error = client.tools().live().await.expect_err("none");
+    let error = client.tools().live_list().await.expect_err("none");
     assert!(error.to_string().contains("`tools.listChanged`"), "{error}");
     // The escape hatch asks all the same.
     let raw = client.call("tools/list", ()).send();
@@ -572,7 +572,7 @@ async fn a_whole_list_has_its_own_time_and_may_be_asked_for_afresh() -> Test {
 
     let kept = r#","ttlMs":60000"#;
     for _ in 0..2 {
-        let fresh = client.tools().list_all().fresh();
+        let fresh = client.tools().list_all().bypass_cache();
         let (all, answered) = tokio::join!(async { fresh.await }, page(&mut server, kept));
         answered?;
         assert_eq!(all?.len(), 1);

@@ -23,7 +23,7 @@ where
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().build().expect("a runtime");
         let ended = runtime.block_on(work()).map_err(|error| error.to_string());
-        done.send(ended).expect("somebody waits");
+        done.send(ended).expect("it is received");
     });
     let ended = is_done.recv_timeout(Duration::from_secs(30));
     ended.expect("it doesn't hang").expect("it succeeds");

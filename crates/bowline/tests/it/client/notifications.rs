@@ -22,7 +22,7 @@ type Seen = mpsc::UnboundedReceiver<String>;
 fn seeing(router: &Router, method: &'static str) -> Seen {
     let (sender, receiver) = mpsc::unbounded_channel();
     router.on(method, move |note| {
-        sender.send(words(&note)).expect("somebody looks");
+        sender.send(words(&note)).expect("it is received");
         async {}
     });
     receiver
@@ -176,7 +176,7 @@ async fn a_removed_handler_gets_no_more_notifications() -> Test {
     assert!(router.remove(inline) && router.remove(id) && !router.remove(id));
     log(&mut server, 2).await?;
     all_is_read(&client, &mut server).await?;
-    assert_eq!(seen.recv().await, None, "nobody is left to tell");
+    assert_eq!(seen.recv().await, None, "no handler is left");
     Ok(())
 }
 
@@ -232,8 +232,8 @@ async fn what_comes_faster_than_it_is_handled_is_dropped_and_counted() -> Test {
     gate.add_permits(1000);
     assert_eq!(seen.recv().await.as_deref(), Some("list_changed +90"));
     for number in 91..=100 {
-        let told = seen.recv().await;
-        assert_eq!(told, Some(format!("message {number}+0")));
+        let received = seen.recv().await;
+        assert_eq!(received, Some(format!("message {number}+0")));
     }
     // It is delivered again once it was handled.
     server.notify(TOOLS, ()).await?;
@@ -246,7 +246,7 @@ async fn clients_of_one_configuration_hear_only_their_own_server() -> Test {
     let config = config();
     let (sender, mut both) = mpsc::unbounded_channel();
     config.router().on(TOOLS, move |_| {
-        sender.send(()).expect("somebody looks");
+        sender.send(()).expect("it is received");
         async {}
     });
     let (first, mut of_first, _peer) = connected_with(config.clone(), OLD).await?;

@@ -1,6 +1,6 @@
 //! Results of tools against their output schemas: feature `validate`.
 
-use bowline::client::OutputPolicy;
+use bowline::client::OutputValidation;
 use bowline::client::features::ToolResult;
 use bowline::testing::{Conversation, Unexpected};
 use bowline::types::Revision;
@@ -45,7 +45,7 @@ async fn called(
         if is_checked {
             call.await
         } else {
-            call.unchecked().await
+            call.without_output_validation().await
         }
     });
     let request = server.expect("tools/call").await?;
@@ -108,7 +108,7 @@ async fn a_revision_without_structured_results_has_nothing_to_check() -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
     let mut strict = config();
-    strict.outputs(OutputPolicy::new().strict());
+    strict.output_validation(OutputValidation::new().strict());
     let large = format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(1 << 20));
     // One that is no harm until a value comes that makes it one.
     let doubling = r##"{"type":"object","oneOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}"##;
@@ -156,10 +156,10 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
         ] {
             list(&client, &mut server, schema).await?;
             let called_so = call(&client, &mut server, rest).await?;
-            let told = match (is_strict, called_so) {
+            let reason = match (is_strict, called_so) {
                 (false, Ok(result)) => {
                     assert_eq!(result.text(), "said");
-                    result.unchecked().unwrap_or_default().to_owned()
+                    result.unvalidated_reason().unwrap_or_default().to_owned()
                 }
                 (true, Err(error)) => {
                     assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
@@ -168,9 +168,9 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
                 }
                 (_, other) => panic!("{words}: {other:?}"),
             };
-            assert!(told.contains(words), "{told}");
-            let unchecked = called(&client, &mut server, rest, false).await??;
-            assert_eq!(unchecked.unchecked(), None, "nobody wanted it");
+            assert!(reason.contains(words), "{reason}");
+            let unvalidated = called(&client, &mut server, rest, false).await??;
+            assert_eq!(unvalidated.unvalidated_reason(), None, "validation is off");
             // That there is nothing is seen without a schema.
             let error = call(&client, &mut server, "").await?.expect_err(words);
             assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
@@ -186,7 +186,7 @@ async fn a_schema_as_zod_generates_it_is_checked() -> Test {
     list(&client, &mut server, mail).await?;
     let fits = r#","structuredContent":{"mail":"a.b@example.com"}"#;
     let fits = call(&client, &mut server, fits).await??;
-    assert_eq!(fits.unchecked(), None);
+    assert_eq!(fits.unvalidated_reason(), None);
     let wrong = r#","structuredContent":{"mail":"a..b@example.com"}"#;
     let error = call(&client, &mut server, wrong).await?;
     let error = error.expect_err("it doesn't fit");
@@ -259,7 +259,7 @@ fn wrong() -> String {
 #[tokio::test(start_paused = true)]
 async fn a_client_may_check_nothing() -> Test {
     let mut config = config();
-    config.outputs(OutputPolicy::off());
+    config.output_validation(OutputValidation::disabled());
     let (client, mut server, _peer) = able(config, OLD).await?;
     list(&client, &mut server, SUM).await?;
     call(&client, &mut server, WRONG).await??;

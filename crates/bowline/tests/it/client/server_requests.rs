@@ -26,7 +26,7 @@ fn object(text: &str) -> Payload {
 fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
     let mut config = config();
     let count = Arc::clone(count);
-    config.answer_raw("elicitation/create", move |request| {
+    config.on_raw_request("elicitation/create", move |request| {
         count.fetch_add(1, Ordering::SeqCst);
         assert!(request.params().is_some());
         async { Ok(object(r#"{"action":"decline"}"#)) }
@@ -39,10 +39,10 @@ fn answering(count: &Arc<AtomicUsize>) -> ClientConfig {
 async fn requests_are_answered_by_their_handlers() -> Test {
     let count = Arc::default();
     let mut config = answering(&count);
-    config.answer::<requests::ListRoots, _, _>(|_| async {
+    config.on_request::<requests::ListRoots, _, _>(|_| async {
         Ok(ListRootsResult::new([Root::new("file:///tmp")]))
     });
-    config.answer_raw("x/refuses", |request| async move {
+    config.on_raw_request("x/refuses", |request| async move {
         Err(ErrorObject::new(-1, format!("no {}", request.method())))
     });
     let (_client, mut server, _peer) = connected_with(config, OLD).await?;
@@ -67,8 +67,8 @@ async fn requests_are_answered_by_their_handlers() -> Test {
 #[tokio::test(start_paused = true)]
 async fn parameters_that_a_handler_can_not_read_are_refused() -> Test {
     let mut config = config();
-    config.answer::<requests::Elicit, _, _>(|_| async {
-        Err(ErrorObject::new(-1, "nobody should get here"))
+    config.on_request::<requests::Elicit, _, _>(|_| async {
+        Err(ErrorObject::new(-1, "the handler must not run"))
     });
     let (_client, mut server, _peer) = connected_with(config, OLD).await?;
     let refused = server
@@ -82,8 +82,8 @@ async fn parameters_that_a_handler_can_not_read_are_refused() -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_is_an_error_without_its_words() -> Test {
     let mut config = config();
-    config.answer_raw("x/later", |_| async { panic!("secret") });
-    config.answer_raw("x/at-once", |_| -> std::future::Ready<_> {
+    config.on_raw_request("x/later", |_| async { panic!("secret") });
+    config.on_raw_request("x/at-once", |_| -> std::future::Ready<_> {
         panic!("secret")
     });
     let (client, mut server, _peer) = connected_with(config, OLD).await?;
@@ -112,10 +112,10 @@ fn endless(config: &mut ClientConfig) -> mpsc::UnboundedReceiver<&'static str> {
         }
     }
     let (sender, receiver) = mpsc::unbounded_channel();
-    config.answer_raw("x/endless", move |_| {
+    config.on_raw_request("x/endless", move |_| {
         let tells = Tells(sender.clone());
         async move {
-            tells.0.send("begun").expect("somebody looks");
+            tells.0.send("begun").expect("it is received");
             std::future::pending().await
         }
     });
@@ -132,12 +132,12 @@ async fn cancel(server: &mut Conversation, id: &RequestId) -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_cancels_drops_its_handler_and_has_no_answer() -> Test {
     let mut config = config();
-    let mut told = endless(&mut config);
+    let mut events = endless(&mut config);
     let (client, mut server, _peer) = connected_with(config, OLD).await?;
     let id = server.send_request("x/endless", "{}").await?;
-    assert_eq!(told.recv().await, Some("begun"));
+    assert_eq!(events.recv().await, Some("begun"));
     cancel(&mut server, &id).await?;
-    assert_eq!(told.recv().await, Some("dropped"));
+    assert_eq!(events.recv().await, Some("dropped"));
     all_is_read(&client, &mut server).await?;
     // An unknown id matches no request.
     cancel(&mut server, &id).await?;
@@ -149,24 +149,24 @@ async fn a_request_that_the_server_cancels_drops_its_handler_and_has_no_answer()
 #[tokio::test(start_paused = true)]
 async fn handlers_are_dropped_with_their_connection() -> Test {
     let mut config = config();
-    let mut told = endless(&mut config);
+    let mut events = endless(&mut config);
     let (client, mut server, mut peer) = connected_with(config, OLD).await?;
     server.send_request("x/endless", "{}").await?;
     server.send_request("x/endless", "{}").await?;
     assert_eq!(
-        (told.recv().await, told.recv().await),
+        (events.recv().await, events.recv().await),
         (Some("begun"), Some("begun"))
     );
     server.hang_up();
     assert_eq!(
-        (told.recv().await, told.recv().await),
+        (events.recv().await, events.recv().await),
         (Some("dropped"), Some("dropped"))
     );
     let mut server = again(&client, &mut peer, OLD).await?;
     server.send_request("x/endless", "{}").await?;
-    assert_eq!(told.recv().await, Some("begun"));
+    assert_eq!(events.recv().await, Some("begun"));
     client.stop().await;
-    assert_eq!(told.recv().await, Some("dropped"));
+    assert_eq!(events.recv().await, Some("dropped"));
     Ok(())
 }
 
@@ -174,17 +174,17 @@ async fn handlers_are_dropped_with_their_connection() -> Test {
 async fn room_for_requests_is_free_again_when_handlers_are_gone() -> Test {
     let mut config = config();
     config.connection().limits().max_peer_requests(2);
-    let mut told = endless(&mut config);
+    let mut events = endless(&mut config);
     let (_client, mut server, _peer) = connected_with(config, OLD).await?;
     for _ in 0..10 {
         let id = server.send_request("x/endless", "{}").await?;
-        assert_eq!(told.recv().await, Some("begun"));
+        assert_eq!(events.recv().await, Some("begun"));
         cancel(&mut server, &id).await?;
-        assert_eq!(told.recv().await, Some("dropped"));
+        assert_eq!(events.recv().await, Some("dropped"));
     }
     for _ in 0..2 {
         server.send_request("x/endless", "{}").await?;
-        assert_eq!(told.recv().await, Some("begun"));
+        assert_eq!(events.recv().await, Some("begun"));
     }
     let refused = server.request("x/endless", "{}").await?;
     assert!(refused.is_err(), "one more than there may be");
@@ -235,7 +235,7 @@ async fn questions_about_a_call_go_to_the_same_handler() -> Test {
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_call_stands_still_while_our_handler_runs() -> Test {
     let mut config = config();
-    config.answer_raw("elicitation/create", |_| async {
+    config.on_raw_request("elicitation/create", |_| async {
         tokio::time::sleep(Duration::from_secs(300)).await;
         Ok(object(r#"{"action":"cancel"}"#))
     });
@@ -389,7 +389,11 @@ async fn too_many_input_requests_end_the_call_before_any_handler_runs() -> Test 
         let words = format!("the server sent more than {most} input requests at once");
         assert!(error.to_string().ends_with(&words), "{error}");
         all_is_read(&client, &mut server).await?;
-        assert_eq!(count.load(Ordering::SeqCst), most, "nobody was asked");
+        assert_eq!(
+            count.load(Ordering::SeqCst),
+            most,
+            "the handler was not called"
+        );
     }
     Ok(())
 }
@@ -412,19 +416,19 @@ async fn two_questions_of_one_name_have_one_answer() -> Test {
 async fn a_call_that_is_dropped_between_two_questions_hears_no_more() -> Test {
     let mut config = config();
     let count = Arc::new(AtomicUsize::new(0));
-    let (begun, mut told) = mpsc::unbounded_channel();
+    let (begun, mut events) = mpsc::unbounded_channel();
     let counted = Arc::clone(&count);
     // Waits for nothing, so that only the client itself lets others run.
-    config.answer_raw("elicitation/create", move |_| {
+    config.on_raw_request("elicitation/create", move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
-        begun.send(()).expect("somebody looks");
+        begun.send(()).expect("it is received");
         async { Ok(object(r#"{"action":"decline"}"#)) }
     });
     let (client, mut server, _peer) = connected_with(config, NEW).await?;
     let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
     let request = server.expect("tools/call").await?;
     server.reply(&request, questions(100)).await?;
-    told.recv().await.expect("the first question");
+    events.recv().await.expect("the first question");
     drop(answer);
     all_is_read(&client, &mut server).await?;
     let asked = count.load(Ordering::SeqCst);
@@ -435,15 +439,15 @@ async fn a_call_that_is_dropped_between_two_questions_hears_no_more() -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_while_it_is_asked_drops_the_handler() -> Test {
     let mut config = config();
-    let mut told = endless(&mut config);
+    let mut events = endless(&mut config);
     let (client, mut server, _peer) = connected_with(config, NEW).await?;
     let answer = client.call("tools/call", r#"{"name":"x"}"#).send();
     let request = server.expect("tools/call").await?;
     let asked = questions(1).replace("elicitation/create", "x/endless");
     server.reply(&request, asked).await?;
-    assert_eq!(told.recv().await, Some("begun"));
+    assert_eq!(events.recv().await, Some("begun"));
     drop(answer);
-    assert_eq!(told.recv().await, Some("dropped"));
+    assert_eq!(events.recv().await, Some("dropped"));
     Ok(())
 }
 
@@ -451,7 +455,7 @@ async fn a_call_that_is_dropped_while_it_is_asked_drops_the_handler() -> Test {
 #[tokio::test(start_paused = true)]
 async fn time_stands_still_while_a_person_is_asked() -> Test {
     let mut config = config();
-    config.answer_raw("elicitation/create", |_| async {
+    config.on_raw_request("elicitation/create", |_| async {
         tokio::time::sleep(Duration::from_secs(100)).await;
         Ok(Payload::EMPTY)
     });

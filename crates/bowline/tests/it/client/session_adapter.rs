@@ -63,7 +63,9 @@ async fn a_call_that_waits_is_encoded_for_the_revision_of_its_session() -> Test 
         let (transport, mut peer) = testing::peer();
         let client = Client::start(transport, config());
         let prompts = client.prompts();
-        let completing = prompts.complete("p", "city", "R").knowing("country", "NL");
+        let completing = prompts
+            .complete("p", "city", "R")
+            .context_argument("country", "NL");
         let completing = completing.into_call().wait_for_ready().send();
         let mut server = peer.accept().await?;
         server

@@ -49,7 +49,7 @@ async fn handlers_may_stop_the_client_that_runs_them() -> Test {
     let mut config = config();
     let handed_over = std::sync::Arc::new(std::sync::Mutex::new(None::<Client>));
     let slot = std::sync::Arc::clone(&handed_over);
-    config.answer_raw("x/stop", move |_| {
+    config.on_raw_request("x/stop", move |_| {
         let client = slot.lock().unwrap().clone().expect("it was handed over");
         let sender = sender.clone();
         async move {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::transport::{Peer, Stream, TransportEnd};
+use bowline::transport::{Stream, StreamPeer, TransportEnd};
 use bowline::{Client, ErrorKind};
 use tokio::time::{Instant, sleep};
 
@@ -42,15 +42,15 @@ struct Slow {
     asked: Arc<AtomicUsize>,
 }
 
-impl Peer for Slow {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
+impl StreamPeer for Slow {
+    fn transport_end(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
         let mut slept = Box::pin(sleep(self.takes));
         Box::pin(poll_fn(move |cx| {
             self.asked.fetch_add(1, Ordering::SeqCst);
             slept
                 .as_mut()
                 .poll(cx)
-                .map(|()| Some(TransportEnd::new("told")))
+                .map(|()| Some(TransportEnd::new("reported")))
         }))
     }
 }
@@ -73,7 +73,7 @@ async fn a_slow_peer_is_queried_once_for_the_reason_of_a_broken_pipe() -> Test {
     client.ready().await?;
     breaks.set();
     let error = client.call("tools/list", ()).await.unwrap_err();
-    assert!(error.to_string().contains("told"), "{error}");
+    assert!(error.to_string().contains("reported"), "{error}");
     let asked = asked.load(Ordering::SeqCst);
     assert!(asked < 10, "{asked}");
     Ok(())
@@ -99,8 +99,8 @@ async fn a_peer_that_never_reports_its_end_is_not_waited_for() -> Test {
 /// A peer that knows which stream it was.
 struct Numbered(usize);
 
-impl Peer for Numbered {
-    fn why(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
+impl StreamPeer for Numbered {
+    fn transport_end(&mut self) -> Pin<Box<dyn Future<Output = Option<TransportEnd>> + Send + '_>> {
         let words = format!("end of stream {}", self.0);
         Box::pin(async { Some(TransportEnd::new(words)) })
     }
@@ -127,8 +127,8 @@ async fn a_call_reports_the_end_of_its_own_stream_however_late_it_is_polled() ->
     client.ready().await?;
     for (number, call) in (1..).zip(calls) {
         let error = call.await.unwrap_err();
-        let ending = error.transport_end().expect("it is known");
-        assert_eq!(ending.reason, format!("end of stream {number}"));
+        let transport_end = error.transport_end().expect("it is known");
+        assert_eq!(transport_end.reason, format!("end of stream {number}"));
     }
     Ok(())
 }

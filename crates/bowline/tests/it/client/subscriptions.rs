@@ -95,7 +95,7 @@ async fn a_subscription_of_the_handshake_era_outlives_its_connection() -> Test {
     assert_eq!(
         watched.next().await,
         Some(SubscriptionEvent::Unknown),
-        "ten were told as one"
+        "ten are one event"
     );
     drop(watched);
     server.expect("resources/unsubscribe").await?;
@@ -161,7 +161,7 @@ async fn a_server_that_doesnt_confirm_in_time_is_an_error() -> Test {
     server.hang_up();
     let mut server = able_again(&client, &mut peer, NEW).await?;
     server.expect(LISTEN).await?;
-    assert_eq!(watched.next().await, None, "it is told");
+    assert_eq!(watched.next().await, None, "it has ended");
     let error = watched.end().expect("it is over").expect_err("and why");
     assert_eq!(error.kind(), ErrorKind::Timeout);
     Ok(())
@@ -255,7 +255,7 @@ async fn tasks_are_watched_where_the_server_has_declared_them() -> Test {
     while watched.next().await.is_some() {}
     let error = watched.end().expect("it is over").expect_err("and why");
     assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
-    assert_eq!(watched.honoured(), SubscriptionFilter::new());
+    assert_eq!(watched.acknowledged_filter(), SubscriptionFilter::new());
     Ok(())
 }
 
@@ -268,12 +268,16 @@ async fn subscribing_without_a_connection_fails_or_waits_as_configured() -> Test
     let error = error.expect_err("there is no connection");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.state().is_some());
-    let error = client.tools().live().await.expect_err("nor for a list");
+    let error = client
+        .tools()
+        .live_list()
+        .await
+        .expect_err("nor for a list");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 
     // There is no response: it waits, though not for ever.
     let waiting = client.resources().subscribe("x:/a").wait_for_ready();
-    let error = waiting.await.expect_err("nobody is there");
+    let error = waiting.await.expect_err("there is no server");
     assert_eq!(error.kind(), ErrorKind::Timeout);
 
     let (transport, mut peer) = bowline::testing::peer();
@@ -303,7 +307,7 @@ async fn what_is_honoured_is_known_and_the_end_as_well() -> Test {
         listen(&mut server, &honoured)
     );
     let (mut watched, id) = (watched?, id?);
-    assert_eq!(watched.honoured().prompts_list_changed, None);
+    assert_eq!(watched.acknowledged_filter().prompts_list_changed, None);
     assert!(watched.end().is_none());
     let end = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{}}}}}}"#
@@ -341,14 +345,14 @@ async fn what_is_honoured_is_what_the_latest_connection_honours() -> Test {
         listen(&mut server, &honoured)
     );
     let (mut watched, _) = (watched?, id?);
-    assert_eq!(watched.honoured().tools_list_changed, Some(true));
+    assert_eq!(watched.acknowledged_filter().tools_list_changed, Some(true));
 
     server.hang_up();
     let mut server = able_again(&client, &mut peer, NEW).await?;
     listen(&mut server, &json!({"promptsListChanged": true})).await?;
     all_is_read(&client, &mut server).await?;
     assert_eq!(watched.next().await, Some(SubscriptionEvent::Unknown));
-    let now = watched.honoured();
+    let now = watched.acknowledged_filter();
     assert_eq!(
         (now.tools_list_changed, now.prompts_list_changed),
         (None, Some(true))
@@ -367,7 +371,7 @@ async fn what_is_honoured_is_what_the_latest_connection_honours() -> Test {
     while watched.next().await.is_some() {}
     let error = watched.end().expect("it is over").expect_err("and why");
     assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);
-    assert_eq!(watched.honoured(), SubscriptionFilter::new());
+    assert_eq!(watched.acknowledged_filter(), SubscriptionFilter::new());
     // It is not opened again.
     server.hang_up();
     let mut server = able_again(&client, &mut peer, NEW).await?;

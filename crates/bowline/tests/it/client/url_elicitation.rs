@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::client::features::ToolAnswer;
+use bowline::client::features::PendingToolCall;
 use bowline::testing::{Conversation, Unexpected};
 use bowline::types::elicitation::{ElicitAction, ElicitResult};
 use bowline::types::{ErrorObject, RawJson};
@@ -58,7 +58,7 @@ async fn succeed(server: &mut Conversation) -> Result<(), Unexpected> {
 }
 
 /// The call has ended with the server's refusal.
-async fn is_refused(answer: ToolAnswer, page: &str) {
+async fn is_refused(answer: PendingToolCall, page: &str) {
     let error = answer.await.expect_err("it was refused");
     assert_eq!(error.kind(), ErrorKind::JsonRpc);
     let pages = error.url_elicitations();
@@ -93,7 +93,9 @@ async fn a_call_is_retried_when_the_server_completes_its_elicitations() -> Test 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_made_again_when_the_user_is_done() -> Test {
     let (mut config, _) = visitor(ElicitAction::Accept);
-    config.pages_visited(|pages| async move { pages[0].elicitation_id.as_deref() != Some("no") });
+    config.on_url_elicitation_required(|pages| async move {
+        pages[0].elicitation_id.as_deref() != Some("no")
+    });
     let (client, mut server, _peer) = able(config, OLD).await?;
     let call = tokio::spawn(client.tools().call("files", ()).send());
     refuse(&mut server, &["a"]).await?;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::client::features::{Started, TaskRef};
+use bowline::client::features::{TaskOrResult, TaskRef};
 use bowline::client::{Retry, SubscriptionEvent};
 use bowline::types::Revision;
 use bowline::types::content::ContentBlock;
@@ -51,8 +51,8 @@ async fn tools() {
     assert!(!tools.contains(&"trigger-sampling-request".to_owned()));
 
     let message = "Knoten – 結び目 – 🪢\n\"quoted\" \u{2028} \u{0}";
-    let said = server.text("echo", json!({"message": message})).await;
-    assert_eq!(said, format!("Echo: {message}"));
+    let output = server.text("echo", json!({"message": message})).await;
+    assert_eq!(output, format!("Echo: {message}"));
     let sum = server.text("get-sum", json!({"a": 2, "b": 3.5})).await;
     assert_eq!(sum, "The sum of 2 and 3.5 is 5.5.");
     let weather = json!({"location": "New York"});
@@ -114,7 +114,10 @@ async fn errors() {
         ("no-such-tool", json!({}), "no-such-tool not found"),
     ] {
         let result = client.tools().call(tool, arguments).await;
-        let error = result.expect("an answer").ok().expect_err("it fails");
+        let error = result
+            .expect("an answer")
+            .into_result()
+            .expect_err("it fails");
         assert_eq!(error.kind(), ErrorKind::Tool);
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -165,7 +168,7 @@ async fn resources_and_prompts() {
     let department = department.expect("values").completion.values;
     assert_eq!(department, ["Sales", "Support"]);
     let name = client.prompts().complete(prompt, "name", "");
-    let name = name.knowing("department", "Sales").await;
+    let name = name.context_argument("department", "Sales").await;
     assert_eq!(
         name.expect("values").completion.values,
         ["David", "Eve", "Frank"]
@@ -179,10 +182,10 @@ async fn progress_and_cancellation() {
     let server = connect(config()).await;
     let tools = server.client.tools();
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let seen = Arc::clone(&heard);
     let steps = json!({"duration": 0.2, "steps": 4});
     let done = tools.call("trigger-long-running-operation", steps);
-    let done = done.on_progress(move |it| told.lock().expect("whole").push(it.progress));
+    let done = done.on_progress(move |it| seen.lock().expect("whole").push(it.progress));
     let done = done.await.expect("an answer").text();
     assert!(done.contains("Steps: 4"), "{done}");
     let heard: Vec<_> = heard
@@ -202,7 +205,7 @@ async fn progress_and_cancellation() {
     assert!(endless.cancel_handle().cancel("enough"));
     let error = endless.await.expect_err("it was cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
-    // It goes on reporting, which harms nobody.
+    // It goes on reporting, which does no harm.
     assert_eq!(
         server.text("echo", json!({"message": "x"})).await,
         "Echo: x"
@@ -306,15 +309,15 @@ async fn a_task_runs_beside_the_call_that_began_it() {
     let topic = json!({"topic": "knots"});
     let call = client.tools().call(&*tool.name, topic.clone());
     let started = call.as_task(Some(Duration::from_secs(60))).start_task();
-    let Started::Task(task) = started.await.expect("it is begun") else {
+    let TaskOrResult::Task(task) = started.await.expect("it is begun") else {
         panic!("it is no task");
     };
-    let begun = task.begun().expect("it was begun here");
+    let begun = task.initial_state().expect("it was begun here");
     assert_eq!(begun.status, TaskStatus::Working);
     let listed = client.tasks().list_all().await.expect("a list");
     assert!(listed.iter().any(|listed| listed.task_id == task.id()));
     // As another program would find it.
-    let saved: TaskRef = task.saved().to_string().parse().expect("it was saved");
+    let saved: TaskRef = task.task_ref().to_string().parse().expect("it was saved");
     let result = client.tasks().resume(saved).wait().await.expect("it ends");
     assert!(result.text().contains("knots"), "{}", result.text());
     let status = task.get().await.expect("it is known").task.status;
@@ -322,7 +325,7 @@ async fn a_task_runs_beside_the_call_that_began_it() {
 
     let call = client.tools().call(&*tool.name, topic);
     let started = call.as_task(Some(Duration::from_secs(60))).start_task();
-    let Started::Task(task) = started.await.expect("it is begun") else {
+    let TaskOrResult::Task(task) = started.await.expect("it is begun") else {
         panic!("it is no task");
     };
     task.cancel().await.expect("it may be cancelled");

@@ -118,7 +118,7 @@ async fn it_fetches_pages() {
         let refused = client
             .tools()
             .call("fetch", json!({"url": site.page(path)}));
-        let error = refused.await.expect("an answer").ok();
+        let error = refused.await.expect("an answer").into_result();
         let error = error.expect_err("it can't be fetched");
         assert_eq!(error.kind(), ErrorKind::Tool);
         assert!(error.to_string().contains(words), "{error}");

@@ -31,8 +31,8 @@ async fn it_reads_and_writes_in_its_folder() {
     let notes = folder.join("notes.txt");
     let words = "Knoten – 結び目 – 🪢\nsecond line\nthird";
     let written = json!({"path": notes, "content": words});
-    let said = server.text("write_file", written).await;
-    assert!(said.contains("notes.txt"), "{said}");
+    let output = server.text("write_file", written).await;
+    assert!(output.contains("notes.txt"), "{output}");
     assert_eq!(fs::read_to_string(&notes).expect("it is there"), words);
     let read = server.text("read_text_file", json!({"path": notes})).await;
     assert_eq!(read, words);
@@ -97,7 +97,11 @@ async fn what_is_outside_is_refused() {
             .client
             .tools()
             .call("read_text_file", json!({"path": path}));
-        let error = read.await.expect("an answer").ok().expect_err("refused");
+        let error = read
+            .await
+            .expect("an answer")
+            .into_result()
+            .expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::Tool);
         assert!(error.to_string().contains("Access denied"), "{error}");
     }
@@ -114,7 +118,7 @@ async fn the_roots_say_where_it_may_work() {
     let client = &server.client;
     allowed(&server, &first).await;
 
-    // It asks anew when it is told, and a new process does, too.
+    // It asks anew when it is notified, and a new process does, too.
     client.roots().set([root(second.path())]).expect("roots");
     allowed(&server, &second).await;
     replaced(client, &server.mark).await;
@@ -122,13 +126,16 @@ async fn the_roots_say_where_it_may_work() {
     let path = first.join("x");
     let written = json!({"path": path, "content": ""});
     let refused = client.tools().call("write_file", written).await;
-    let refused = refused.expect("an answer").ok().expect_err("no longer");
+    let refused = refused
+        .expect("an answer")
+        .into_result()
+        .expect_err("no longer");
     assert!(refused.to_string().contains("Access denied"), "{refused}");
     server.stop().await;
 }
 
 /// Waits until this is the one folder in which the server may work: it asks for roots after
-/// it has said that it is ready.
+/// it has reported that it is ready.
 async fn allowed(server: &Connected, folder: &Folder) {
     let expected = format!("Allowed directories:\n{}", folder.path().display());
     let all = async {

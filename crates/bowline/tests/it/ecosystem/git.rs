@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::ecosystem::killing::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config};
 
-/// A repository with one commit, whatever the settings of whoever runs the tests.
+/// A repository with one commit, whatever the settings of the user.
 fn repository() -> Folder {
     let folder = Folder::new();
     let git = |args: &[&str]| {
@@ -83,11 +83,17 @@ async fn what_is_wrong_is_said() {
     let server = connect(&folder).await;
     let tools = server.client.tools();
     let elsewhere = tools.call("git_status", json!({"repo_path": "/"})).await;
-    let error = elsewhere.expect("an answer").ok().expect_err("it may not");
+    let error = elsewhere
+        .expect("an answer")
+        .into_result()
+        .expect_err("it may not");
     assert_eq!(error.kind(), ErrorKind::Tool);
     assert!(error.to_string().contains("outside"), "{error}");
     let missing = tools.call("git_status", json!({})).await;
-    let error = missing.expect("an answer").ok().expect_err("no path");
+    let error = missing
+        .expect("an answer")
+        .into_result()
+        .expect_err("no path");
     assert!(error.to_string().contains("repo_path"), "{error}");
     server.stop().await;
 }

@@ -27,13 +27,13 @@ pub(crate) async fn survives(
     until_it_is_sent(server).await;
     kill(server);
     let answer = answer.await.expect("it is made again");
-    answer.ok().expect("the tool succeeds");
+    answer.into_result().expect("the tool succeeds");
     assert_eq!(client.session(), session + 2);
 
     kill(mark.server().await);
     let answer = call(client).retry(Retry::Idempotent).await;
     let answer = answer.expect("it waits for the next server");
-    answer.ok().expect("the tool succeeds");
+    answer.into_result().expect("the tool succeeds");
     assert_eq!(client.session(), session + 3);
 }
 
@@ -72,5 +72,5 @@ pub(crate) async fn replaced(client: &Client, mark: &Mark) {
 
 async fn works(client: &Client, call: &impl for<'c> Fn(&'c Client) -> ToolCall<'c>) {
     let answer = call(client).await.expect("the next one answers");
-    answer.ok().expect("the tool succeeds");
+    answer.into_result().expect("the tool succeeds");
 }

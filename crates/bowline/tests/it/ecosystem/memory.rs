@@ -95,7 +95,7 @@ async fn it_is_killed_and_still_remembers() {
     let graph = called(client, "read_graph", json!({})).await;
     assert_eq!(graph["entities"][0]["name"], "Ada");
 
-    // The next servers were subscribed to as well, and whoever watches knows of the gap.
+    // The next servers were subscribed to as well, and a subscriber learns of the gap.
     assert_eq!(changes.next().await, Some(SubscriptionEvent::Unknown));
     let note = json!({"observations": [{"entityName": "Ada", "contents": ["is back"]}]});
     called(client, "add_observations", note).await;

@@ -38,11 +38,11 @@ pub(crate) async fn tools(server: &Connected, name: &str, revision: Revision) {
     assert_eq!(sum, json!({"sum": 5.5}));
 
     let failed = client.tools().call("fail", ()).await.expect("an answer");
-    let failed = failed.ok().expect_err("it fails");
+    let failed = failed.into_result().expect_err("it fails");
     assert_eq!(failed.kind(), ErrorKind::Tool);
     assert!(failed.to_string().contains("as it was told to"), "{failed}");
     let wrong = client.tools().call("add", json!({"a": "two"})).await;
-    let wrong = wrong.expect("an answer").ok();
+    let wrong = wrong.expect("an answer").into_result();
     assert_eq!(wrong.expect_err("no number").kind(), ErrorKind::Tool);
 }
 
@@ -50,9 +50,9 @@ pub(crate) async fn tools(server: &Connected, name: &str, revision: Revision) {
 pub(crate) async fn patience(server: &Connected) {
     let tools = server.client.tools();
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let seen = Arc::clone(&heard);
     let counted = tools.call("count", json!({"steps": 3}));
-    let counted = counted.on_progress(move |it| told.lock().expect("whole").push(it.progress));
+    let counted = counted.on_progress(move |it| seen.lock().expect("whole").push(it.progress));
     let counted = counted.await.expect("an answer");
     assert_eq!(counted.text(), "counted to 3");
     let heard: Vec<_> = heard
@@ -129,7 +129,7 @@ pub(crate) async fn resources_and_prompts(server: &Connected) {
 pub(crate) async fn changes(server: &Connected) {
     let client = &server.client;
     let mut notes = client.resources().subscribe(NOTES).await.expect("watched");
-    let mut tools = client.tools().live().await.expect("it follows");
+    let mut tools = client.tools().live_list().await.expect("it follows");
     let names = |tools: &[bowline::types::tools::Tool]| -> BTreeSet<String> {
         tools.iter().map(|tool| tool.name.clone()).collect()
     };
@@ -183,7 +183,7 @@ pub(crate) async fn kept_lists(server: &Connected) {
     // This list may not be kept, and is asked for.
     let mut tools = client.tools().list_all().into_future();
     let asked = tokio::time::timeout(Duration::from_millis(100), &mut tools);
-    assert!(asked.await.is_err(), "nobody answers");
+    assert!(asked.await.is_err(), "no response");
     thaw(process);
     assert!(!tools.await.expect("tools").is_empty());
 }

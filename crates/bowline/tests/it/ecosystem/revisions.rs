@@ -82,13 +82,13 @@ async fn tools(server: &Connected, revision: Revision) {
     let sum: Value = sum.await.expect("an answer").structured().expect("JSON");
     assert_eq!(sum, json!({"sum": 5.5}));
     let failed = client.tools().call("fail", ()).await.expect("an answer");
-    let failed = failed.ok().expect_err("it fails");
+    let failed = failed.into_result().expect_err("it fails");
     assert_eq!(failed.kind(), ErrorKind::Tool);
 
     let heard = Arc::new(Mutex::new(0));
-    let told = Arc::clone(&heard);
+    let seen = Arc::clone(&heard);
     let counted = client.tools().call("count", json!({"steps": 3}));
-    let counted = counted.on_progress(move |_| *told.lock().expect("whole") += 1);
+    let counted = counted.on_progress(move |_| *seen.lock().expect("whole") += 1);
     assert_eq!(counted.await.expect("an answer").text(), "counted to 3");
     assert_eq!(*heard.lock().expect("whole"), 3);
 }

@@ -52,7 +52,7 @@ async fn it_thinks() {
     assert_eq!(refused.kind(), ErrorKind::CapabilityNotSupported);
 
     let wrong = client.tools().call("sequentialthinking", json!({}));
-    let wrong = wrong.await.expect("an answer").ok();
+    let wrong = wrong.await.expect("an answer").into_result();
     let wrong = wrong.expect_err("the arguments are missing");
     assert_eq!(wrong.kind(), ErrorKind::Tool);
     assert!(wrong.to_string().contains("thoughtNumber"), "{wrong}");

@@ -21,11 +21,11 @@ fn query(query: &str) -> Value {
 
 async fn fill(server: &Connected) {
     let table = query("CREATE TABLE knots (name TEXT, strength INTEGER)");
-    let said = server.text("create_table", table).await;
-    assert_eq!(said, "Table created successfully");
+    let output = server.text("create_table", table).await;
+    assert_eq!(output, "Table created successfully");
     let rows = query("INSERT INTO knots VALUES ('bowline', 60), ('結び目', 45)");
-    let said = server.text("write_query", rows).await;
-    assert_eq!(said, "[{'affected_rows': 2}]");
+    let output = server.text("write_query", rows).await;
+    assert_eq!(output, "[{'affected_rows': 2}]");
 }
 
 #[tokio::test]

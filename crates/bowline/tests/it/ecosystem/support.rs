@@ -32,7 +32,7 @@ fn place(variable: &str) -> PathBuf {
     }
 }
 
-/// A server to be started, by which its processes can be told from all others.
+/// A server to be started, by which its processes can be distinguished from all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     command: ChildProcess,
@@ -193,11 +193,11 @@ pub(crate) fn uri(path: &Path) -> String {
 
 /// Every notification of a method, from the beginning on.
 pub(crate) fn hear(config: &ClientConfig, method: &'static str) -> Heard {
-    let (told, heard) = mpsc::unbounded_channel();
+    let (sender, heard) = mpsc::unbounded_channel();
     config.router().on_inline(None, move |note| {
         if note.method() == method {
             // The test may have ended.
-            let _ = told.send(note.clone());
+            let _ = sender.send(note.clone());
         }
     });
     Heard(heard)

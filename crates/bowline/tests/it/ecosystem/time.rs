@@ -45,7 +45,10 @@ async fn it_tells_the_time_in_both_eras() {
 
         let nowhere = json!({"timezone": "Nowhere/Land"});
         let nowhere = client.tools().call("get_current_time", nowhere).await;
-        let error = nowhere.expect("an answer").ok().expect_err("it fails");
+        let error = nowhere
+            .expect("an answer")
+            .into_result()
+            .expect_err("it fails");
         assert_eq!(error.kind(), ErrorKind::Tool);
         assert!(error.to_string().contains("Nowhere/Land"), "{error}");
         let unknown = client.tools().call("no_such_tool", ()).await;

@@ -139,7 +139,7 @@ pub(crate) async fn unsubscribe(cell: Cell) -> Result {
     Ok(Outcome::Works)
 }
 
-async fn send_listen(world: &World, filter: Value) -> bowline::client::Answer {
+async fn send_listen(world: &World, filter: Value) -> bowline::client::PendingCall {
     let params = json!({"notifications": filter}).to_string();
     let before = world.count_notifications(ACKNOWLEDGED);
     let answer = world.client.call("subscriptions/listen", params).send();

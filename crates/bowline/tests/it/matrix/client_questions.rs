@@ -1,6 +1,6 @@
 //! What a handler asks the client: a person, a model, its roots; in both eras.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline::ClientConfig;
 use bowline::types::capabilities::{ClientCapabilities, SamplingCapability};
@@ -49,7 +49,7 @@ pub(crate) async fn form_blocking(cell: Cell) -> Result {
 
 pub(crate) async fn declined(cell: Cell) -> Result {
     let world = cell.world_with(server(), |config| {
-        config.answer::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
+        config.on_request::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
     });
     asks(&world.await, "form", "").await
 }
@@ -221,17 +221,25 @@ pub(crate) async fn state_of_another(cell: Cell) -> Result {
     Ok(second(&world, &state, json!({"other": true})).await)
 }
 
-/// A person who takes longer than the state is good. The clock is that of the wall, which
-/// all nodes share, so that the test has to wait.
+/// A user who takes longer than the state is valid. It expires by the wall clock, in whole seconds,
+/// which gives no event: the handler looks at it until the next second has begun.
 pub(crate) async fn state_expired(cell: Cell) -> Result {
     let server = server().round_key([7; 32], Duration::from_secs(1));
     let world = cell.world_with(server, |config| {
-        config.answer::<requests::Elicit, _, _>(|_| async {
-            tokio::time::sleep(Duration::from_millis(1100)).await;
+        config.on_request::<requests::Elicit, _, _>(|_| async {
+            let asked = wall_clock_seconds();
+            while wall_clock_seconds() <= asked {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             Ok(ElicitResult::accept([("name", "Ann")]))
         });
     });
     asks(&world.await, "form", "\"Ann\"").await
+}
+
+fn wall_clock_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("a clock after 1970").as_secs()
 }
 
 /// Answers without a question are ignored (MR-14).

@@ -74,7 +74,7 @@ pub(crate) async fn failing(cell: Cell) -> Result {
         words.to_string(),
         "tools/call: the tool failed: fails: it is broken"
     );
-    let error = failed.ok().expect_err("it failed");
+    let error = failed.into_result().expect_err("it failed");
     assert_eq!(error.kind(), bowline::ErrorKind::Tool);
     Ok(Outcome::Works)
 }
@@ -138,7 +138,10 @@ pub(crate) async fn completion(cell: Cell) -> Result {
     let asked = world.client.prompts().complete("greet", "name", "al");
     let values = asked.clone().await.map_err(refused)?.completion.values;
     assert_eq!(values, ["alice", "albert"]);
-    let values = asked.knowing("kind", "cat").await.map_err(refused)?;
+    let values = asked
+        .context_argument("kind", "cat")
+        .await
+        .map_err(refused)?;
     Ok(Outcome::present(values.completion.values == ["alba"]))
 }
 

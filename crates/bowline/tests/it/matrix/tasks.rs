@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use bowline::client::features::{Started, TaskHandle};
+use bowline::client::features::{TaskHandle, TaskOrResult};
 use bowline::server::{Context, Server, TaskConfig, ToolError, tool};
 use bowline::types::elicitation::{ElicitFormParams, FormSchema, PrimitiveSchema};
 use bowline::types::tasks::TaskStatus;
@@ -63,8 +63,8 @@ async fn begun(world: &World, tool: &'static str) -> std::result::Result<TaskHan
     }
     let started = world.client.tools().call(tool, ()).start_task().await;
     match started.map_err(refused)? {
-        Started::Task(handle) => Ok(handle),
-        Started::Done(_) => Err(Outcome::Absent),
+        TaskOrResult::Task(handle) => Ok(handle),
+        TaskOrResult::Result(_) => Err(Outcome::Absent),
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn handle(cell: Cell) -> Result {
     let handle = begun(&world, "done").await?;
     let result = handle.wait().await.map_err(refused)?;
     assert_eq!(result.text(), "done");
-    let resumed = world.client.tasks().resume(handle.saved().clone());
+    let resumed = world.client.tasks().resume(handle.task_ref().clone());
     assert_eq!(resumed.wait().await.map_err(refused)?.text(), "done");
     let task = handle.get().await.map_err(refused)?.task;
     assert_eq!(task.status, TaskStatus::Completed);

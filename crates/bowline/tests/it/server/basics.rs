@@ -187,7 +187,7 @@ async fn a_handler_asks_the_client_in_both_eras() {
             let capabilities = bowline::types::capabilities::ClientCapabilities::new()
                 .elicitation(bowline::types::capabilities::ElicitationCapability::new());
             config.connection().capabilities(capabilities);
-            config.answer::<requests::Elicit, _, _>(|_| async {
+            config.on_request::<requests::Elicit, _, _>(|_| async {
                 Ok(bowline::types::elicitation::ElicitResult::accept([(
                     "name", "Ann",
                 )]))

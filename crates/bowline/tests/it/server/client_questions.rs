@@ -45,7 +45,7 @@ async fn a_handler_on_a_thread_of_its_own_asks_in_both_eras() {
         let server = Server::new("asking", "1").add_tool(tool("asks", asks).blocking());
         let client = connected_with(server, revision, |config| {
             config.connection().capabilities(elicitation());
-            config.answer::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
+            config.on_request::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
         })
         .await;
         let words = timeout(LONG, called(&client, "asks", "{}")).await;
@@ -76,7 +76,7 @@ async fn a_question_from_a_task_of_the_handler_is_asked() {
             .add_tool(tool("thread", asks_elsewhere).blocking());
         let client = connected_with(server, revision, |config| {
             config.connection().capabilities(elicitation());
-            config.answer::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
+            config.on_request::<requests::Elicit, _, _>(|_| async { Ok(ElicitResult::decline()) });
         })
         .await;
         for name in ["task", "thread"] {
@@ -208,7 +208,7 @@ async fn a_client_that_refuses_gets_its_own_message_back() {
     let server = Server::new("asking", "1").tool("asks", "Asks", asks);
     let client = connected_with(server, Revision::V2025_11_25, |config| {
         config.connection().capabilities(elicitation());
-        config.answer_raw("elicitation/create", |_| async {
+        config.on_raw_request("elicitation/create", |_| async {
             Err(ErrorObject::new(-1, "the user is asleep"))
         });
     })
@@ -269,7 +269,7 @@ async fn form_content_that_does_not_match_its_schema_is_refused() {
             let client = connected_with(server, revision, |config| {
                 config.connection().capabilities(elicitation());
                 let answer = format!(r#"{{"action":"accept","content":{content}}}"#);
-                config.answer_raw("elicitation/create", move |_| {
+                config.on_raw_request("elicitation/create", move |_| {
                     let answer = JsonObject::parse(&answer).expect("an object");
                     async move { Ok(answer.into()) }
                 });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::client::Answer;
+use bowline::client::PendingCall;
 use bowline::server::{Context, Server, ToolError, tool};
 use bowline::types::capabilities::{ClientCapabilities, RootsCapability, SamplingCapability};
 use bowline::types::logging::LoggingLevel;
@@ -24,12 +24,12 @@ use super::support::{call, connected, connected_with, tool as called};
 const OLD: Revision = Revision::V2025_11_25;
 const NEW: Revision = Revision::V2026_07_28;
 
-fn send(client: &Client, name: &str) -> Answer {
+fn send(client: &Client, name: &str) -> PendingCall {
     let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
     client.call("tools/call", params).send()
 }
 
-async fn code_of(answer: Answer) -> Option<i64> {
+async fn code_of(answer: PendingCall) -> Option<i64> {
     let error = answer.await.expect_err("an error");
     error.server_error().map(|error| error.code)
 }
@@ -341,7 +341,7 @@ fn asks_for_roots(config: &mut bowline::ClientConfig) {
         .roots(RootsCapability::new())
         .sampling(SamplingCapability::new());
     config.connection().capabilities(capabilities);
-    config.answer::<requests::ListRoots, _, _>(|_| async {
+    config.on_request::<requests::ListRoots, _, _>(|_| async {
         Ok(ListRootsResult::new([Root::new("file:///work")]))
     });
 }
@@ -384,7 +384,7 @@ async fn a_client_that_never_answers_is_not_waited_for_for_ever() {
     let client = connected_with(server, OLD, |config| {
         let capabilities = ClientCapabilities::new().sampling(SamplingCapability::new());
         config.connection().capabilities(capabilities);
-        config.answer::<requests::CreateMessage, _, _>(|_| {
+        config.on_request::<requests::CreateMessage, _, _>(|_| {
             std::future::pending::<Result<CreateMessageResult, _>>()
         });
     })

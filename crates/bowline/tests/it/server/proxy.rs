@@ -393,7 +393,7 @@ async fn a_resource_that_a_handler_refuses_is_not_honoured() {
     let uris = ["count:".to_owned(), "forbidden:".to_owned()];
     let filter = SubscriptionFilter::new().resource_subscriptions(uris);
     let watching = client.subscribe(filter).await.expect("a part of it");
-    let honoured = watching.honoured().resource_subscriptions;
+    let honoured = watching.acknowledged_filter().resource_subscriptions;
     assert_eq!(honoured, Some(vec!["count:".to_owned()]));
     assert_eq!(next(&mut received).await, "subscribed count:");
     drop(watching);

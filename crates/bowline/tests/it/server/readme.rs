@@ -52,7 +52,7 @@ async fn the_server_of_the_readme_forgets_notes_only_after_a_yes() {
             let declared = ClientCapabilities::new().elicitation(elicitation);
             config.connection().capabilities(declared);
             let reply = answer.clone();
-            config.answer::<requests::Elicit, _, _>(move |_| {
+            config.on_request::<requests::Elicit, _, _>(move |_| {
                 let reply = reply.clone();
                 async move { Ok(reply) }
             });

@@ -9,7 +9,7 @@ mod task_input;
 
 use std::sync::{Arc, Mutex};
 
-use bowline::client::features::{Started, TaskHandle};
+use bowline::client::features::{TaskHandle, TaskOrResult};
 use bowline::server::{Principal, Running, Server};
 use bowline::transport::memory::{self, Memory};
 use bowline::types::common::Implementation;
@@ -95,8 +95,8 @@ impl World {
 /// A call that is a task.
 async fn started(client: &Client, tool: &str) -> Result<TaskHandle, Error> {
     match client.tools().call(tool, ()).start_task().await? {
-        Started::Task(handle) => Ok(handle),
-        Started::Done(result) => panic!("{tool} is no task: {result:?}"),
+        TaskOrResult::Task(handle) => Ok(handle),
+        TaskOrResult::Result(result) => panic!("{tool} is no task: {result:?}"),
     }
 }
 

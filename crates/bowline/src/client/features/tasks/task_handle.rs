@@ -92,15 +92,18 @@ impl FromStr for TaskRef {
 
 /// The outcome of a call that [may become a task](super::super::ToolCall::start_task).
 #[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a server answers or doesn't")]
-pub enum Started {
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the server returns a task or a result"
+)]
+pub enum TaskOrResult {
     /// The server runs it as a task.
     Task(TaskHandle),
-    /// The server answered at once, as it may always do.
-    Done(ToolResult),
+    /// The server responded with the result, as it may always do.
+    Result(ToolResult),
 }
 
-impl Started {
+impl TaskOrResult {
     /// Returns the result, when it is there: see [`TaskHandle::wait`]. Cancel safe.
     ///
     /// # Errors
@@ -109,7 +112,7 @@ impl Started {
     pub async fn wait(self) -> Result<ToolResult, Error> {
         match self {
             Self::Task(task) => task.wait().await,
-            Self::Done(result) => Ok(result),
+            Self::Result(result) => Ok(result),
         }
     }
 }
@@ -117,13 +120,13 @@ impl Started {
 /// A task on a server.
 ///
 /// It belongs to no connection, and not to this program either: dropping the handle leaves the
-/// task alone, and a program that has [saved](Self::saved) it can [resume](super::Tasks::resume)
+/// task alone, and a program that has [saved](Self::task_ref) it can [resume](super::Tasks::resume)
 /// it. The server keeps a task only for a time: see [`Task::ttl`].
 #[derive(Clone, Debug)]
 pub struct TaskHandle {
     client: Client,
     task: TaskRef,
-    begun: Option<Task>,
+    initial_state: Option<Task>,
     output_check: OutputCheck,
     /// The input requests that this handle or a clone has answered.
     answered: SharedAnsweredKeys,
@@ -144,7 +147,7 @@ impl TaskHandle {
         Self {
             client,
             task,
-            begun: None,
+            initial_state: None,
             output_check: OutputCheck::FromCache,
             answered: SharedAnsweredKeys::default(),
         }
@@ -154,22 +157,22 @@ impl TaskHandle {
     pub(in super::super) fn from_call(
         client: Client,
         task: TaskRef,
-        begun: Task,
+        initial_state: Task,
         expected: Option<ExpectedOutput>,
     ) -> Self {
         Self {
             client,
             task,
-            begun: Some(begun),
+            initial_state: Some(initial_state),
             output_check: expected.map_or(OutputCheck::Off, OutputCheck::FromCall),
             answered: SharedAnsweredKeys::default(),
         }
     }
 
-    /// Takes its result as it comes: see
-    /// [`ToolCall::unchecked`](crate::client::features::ToolCall::unchecked).
+    /// Returns the handle without validation of the output: see
+    /// [`ToolCall::without_output_validation`](crate::client::features::ToolCall::without_output_validation).
     #[must_use]
-    pub fn unchecked(mut self) -> Self {
+    pub fn without_output_validation(mut self) -> Self {
         self.output_check = OutputCheck::Off;
         self
     }
@@ -185,13 +188,13 @@ impl TaskHandle {
     }
 
     /// Returns the reference to save in order to resume the task later.
-    pub fn saved(&self) -> &TaskRef {
+    pub fn task_ref(&self) -> &TaskRef {
         &self.task
     }
 
     /// Returns the state in which the server created it. `None` when it was resumed.
-    pub fn begun(&self) -> Option<&Task> {
-        self.begun.as_ref()
+    pub fn initial_state(&self) -> Option<&Task> {
+        self.initial_state.as_ref()
     }
 
     /// Requests the current state of the task.
@@ -219,15 +222,15 @@ impl TaskHandle {
     ///
     /// Of kind [`Cancelled`](ErrorKind::Cancelled) when it was cancelled,
     /// [`JsonRpc`](ErrorKind::JsonRpc) when it failed with an error or the server doesn't know
-    /// it, [`Timeout`](ErrorKind::Timeout) when the server doesn't answer,
+    /// it, [`Timeout`](ErrorKind::Timeout) when the server doesn't respond,
     /// [`InvalidResponse`](ErrorKind::InvalidResponse) when it has ended without a result,
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) as for
     /// [calls](crate::client::features::Tools::call).
     pub async fn wait(&self) -> Result<ToolResult, Error> {
         let poller = TaskPoller::new(&self.client.shared, self.task.clone(), None);
         let poller = poller.with_shared_answers(&self.answered);
-        let first = match &self.begun {
-            Some(begun) => poll_delay(&begun.status, begun.poll_interval),
+        let first = match &self.initial_state {
+            Some(task) => poll_delay(&task.status, task.poll_interval),
             None => Duration::ZERO,
         };
         let expected = self.expected();

@@ -38,7 +38,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// The longest pause before a request is repeated to a server that is busy, or was lost.
 const MAX_BUSY_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often the result of a task is requested while the server answers that it is busy. The task
+/// How often the result of a task is requested while the server responds that it is busy. The task
 /// itself may have failed with that error, and then every response is the same (TK-9).
 const MAX_BUSY_RESULTS: u32 = 3;
 
@@ -261,7 +261,7 @@ impl TaskPoller {
                     sleep(pause).await;
                     pause = (pause * 2).min(MAX_BUSY_PAUSE);
                 }
-                ended => return ended.map(|answer| (answer, revision)),
+                ended => return ended.map(|result| (result, revision)),
             }
         }
     }

@@ -23,7 +23,7 @@ fn known(outputs: &OutputSchemas) -> String {
 
 #[test]
 fn the_oldest_go_when_there_are_too_many_or_they_are_too_large() {
-    let few = OutputSchemas::new(OutputPolicy::new().max_tools(2));
+    let few = OutputSchemas::new(OutputValidation::new().max_tools(2));
     few.learn(&list(&[("a", 0), ("b", 0)]), 0);
     assert_eq!(known(&few), "ab");
     few.learn(&list(&[("c", 0)]), 0);
@@ -35,21 +35,21 @@ fn the_oldest_go_when_there_are_too_many_or_they_are_too_large() {
     assert_eq!(known(&few), "b");
 
     let frame = r#"a{"type":"object","title":""}"#.len();
-    let small = OutputSchemas::new(OutputPolicy::new().max_bytes(2 * frame + 10));
+    let small = OutputSchemas::new(OutputValidation::new().max_bytes(2 * frame + 10));
     small.learn(&list(&[("a", 5), ("b", 5)]), 0);
     assert_eq!(known(&small), "ab");
     small.learn(&list(&[("a", 5), ("b", 6)]), 0);
     assert_eq!(known(&small), "b");
     small.learn(&list(&[("c", frame + 11)]), 0);
     assert_eq!(known(&small), "b", "one that is too large by itself");
-    let off = OutputSchemas::new(OutputPolicy::off());
+    let off = OutputSchemas::new(OutputValidation::disabled());
     off.learn(&list(&[("a", 0)]), 0);
     assert_eq!(known(&off), "");
 }
 
 #[test]
 fn a_name_that_a_page_repeats_is_known_once() {
-    let outputs = OutputSchemas::new(OutputPolicy::new().max_tools(3));
+    let outputs = OutputSchemas::new(OutputValidation::new().max_tools(3));
     let page: Vec<_> = (0..30_000)
         .map(|at| (["a", "b", "c"][at % 3], at % 5))
         .collect();
@@ -61,7 +61,7 @@ fn a_name_that_a_page_repeats_is_known_once() {
 
 #[test]
 fn a_list_that_was_asked_for_before_a_change_is_not_learned() {
-    let outputs = OutputSchemas::new(OutputPolicy::new());
+    let outputs = OutputSchemas::new(OutputValidation::new());
     let before = outputs.generation();
     outputs.handle_notification("notifications/prompts/list_changed");
     outputs.learn(&list(&[("a", 0)]), before);
@@ -76,7 +76,7 @@ fn a_list_that_was_asked_for_before_a_change_is_not_learned() {
 
 #[test]
 fn a_tool_whose_schema_was_forgotten_is_noted_once_and_only_so_many() {
-    let outputs = OutputSchemas::new(OutputPolicy::new().max_tools(2));
+    let outputs = OutputSchemas::new(OutputValidation::new().max_tools(2));
     outputs.learn(&list(&[("a", 0), ("b", 0), ("c", 0)]), 0);
     let lost = |outputs: &OutputSchemas| outputs.lock().forgotten.tools.len();
     assert_eq!(lost(&outputs), 1, "one too many");
@@ -98,7 +98,7 @@ fn a_tool_whose_schema_was_forgotten_is_noted_once_and_only_so_many() {
 
 #[test]
 fn what_is_listed_wrongly_is_not_learned() {
-    let outputs = OutputSchemas::new(OutputPolicy::new());
+    let outputs = OutputSchemas::new(OutputValidation::new());
     for odd in [
         "{}",
         "[]",
@@ -118,7 +118,7 @@ fn what_is_listed_wrongly_is_not_learned() {
 // proves: F-HD-14
 #[test]
 fn a_schema_that_is_too_large_is_not_kept() {
-    for policy in [OutputPolicy::new(), OutputPolicy::new().strict()] {
+    for policy in [OutputValidation::new(), OutputValidation::new().strict()] {
         let outputs = OutputSchemas::new(policy);
         outputs.learn(&list(&[("a", 1 << 20)]), 0);
         assert!(outputs.lock().bytes < 10);
@@ -169,7 +169,7 @@ impl tracing::Subscriber for Warnings {
 
 #[test]
 fn a_result_that_is_not_checked_is_warned_of_with_its_tool_and_the_reason() {
-    let outputs = OutputSchemas::new(OutputPolicy::new());
+    let outputs = OutputSchemas::new(OutputValidation::new());
     let tool = r#"{"name":"a","outputSchema":{"$ref":"http://127.0.0.1:1/x"}}"#;
     outputs.learn(&format!(r#"{{"tools":[{tool}]}}"#), 0);
     let expected = outputs.expected("a", Some(Revision::LATEST));
@@ -178,10 +178,10 @@ fn a_result_that_is_not_checked_is_warned_of_with_its_tool_and_the_reason() {
     let checked = tracing::subscriber::with_default(warnings.clone(), || {
         expected.check_result("a", CallToolResult::structured(object))
     });
-    let (_, unchecked) = checked.expect("a result");
+    let (_, reason) = checked.expect("a result");
     let lines = warnings.0.lock().expect("no panic").clone();
     assert!(lines.contains("tool=\"a\""), "{lines}");
-    let reason = unchecked.expect("a reason");
+    let reason = reason.expect("a reason");
     assert!(lines.contains(&reason), "{lines}");
     assert!(reason.contains("external reference"));
 }

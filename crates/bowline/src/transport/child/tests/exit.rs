@@ -19,11 +19,11 @@ async fn how_a_child_ended_is_known_at_once() {
         let mut fastest = LONG;
         for _ in 0..5 {
             let mut stream = opened(shell(script)).await;
-            let (ending, took) = ending(&mut stream).await;
-            let status = ending.status.expect("a status");
+            let (end, took) = transport_end(&mut stream).await;
+            let status = end.status.expect("a status");
             assert_eq!((status.code(), status.signal()), (code, signal));
-            assert!(ending.stderr.starts_with("words\n"), "{ending:?}");
-            assert!(ending.reason.contains("its last words: words"));
+            assert!(end.stderr.starts_with("words\n"), "{end:?}");
+            assert!(end.reason.contains("stderr: words"));
             fastest = fastest.min(took);
         }
         // Others may keep the machine busy, but not all the time.
@@ -39,7 +39,7 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
     for _ in 0..5 {
         let mut stream = opened(shell(script).grace(Duration::from_millis(10))).await;
         let group = group_of(number(&mut stream).await);
-        let (end, took) = ending(&mut stream).await;
+        let (end, took) = transport_end(&mut stream).await;
         assert_eq!(end.status, None);
         assert!(end.reason.starts_with("the server closed its output"));
         fastest = fastest.min(took);
@@ -52,11 +52,6 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
     );
 }
 
-async fn why(stream: &mut Stream) -> TransportEnd {
-    let peer = stream.peer.as_mut().expect("a child has one");
-    peer.why().await.expect("it is known")
-}
-
 // proves: F-CP-10
 #[tokio::test]
 async fn who_writes_to_a_dead_child_learns_what_happened() {
@@ -64,9 +59,9 @@ async fn who_writes_to_a_dead_child_learns_what_happened() {
     end_of(&mut *stream.reader).await;
     // More than a pipe holds: its stdin may be closed a moment later than its stdout.
     let error = stream.writer.write_all(&[b'x'; 128 * 1024]).await;
-    let error = error.expect_err("nobody reads");
+    let error = error.expect_err("the reader is closed");
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-    let words = why(&mut stream).await.reason;
+    let words = transport_end(&mut stream).await.0.reason;
     assert!(
         words.contains("exit status: 5") && words.contains("words"),
         "{words}"
@@ -90,7 +85,13 @@ async fn a_child_is_killed_while_it_is_written_to() {
     let written = stream.writer.write_all(&much);
     let written = tokio::time::timeout(LONG, written).await.expect("in time");
     assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-    assert!(why(&mut stream).await.reason.contains("SIGKILL"));
+    assert!(
+        transport_end(&mut stream)
+            .await
+            .0
+            .reason
+            .contains("SIGKILL")
+    );
     killed.await.unwrap();
 }
 
@@ -149,7 +150,7 @@ fn client_with_a_child(name: &str, variable: Option<(&str, &str)>) -> (Child, Pa
         .expect("it starts");
     let group = || fs::read_to_string(&path).ok()?.trim().parse::<i32>().ok();
     until("it says its group", LONG, || group().is_some());
-    let group = group().expect("it said so");
+    let group = group().expect("it printed its group");
     (client, path, group)
 }
 
@@ -177,22 +178,22 @@ fn a_child_has_its_time_when_our_own_process_ends_first() {
 #[tokio::test]
 async fn the_end_of_a_child_can_be_waited_for() {
     let child = shell("echo $$; cat; sleep 0.05");
-    let mut children = child.children();
-    children.ended().await;
+    let mut processes = child.processes();
+    processes.wait_all().await;
     let mut streams = [opened(child.clone()).await, opened(child).await];
-    assert_eq!(children.count(), 2);
+    assert_eq!(processes.count(), 2);
     let mut pids = Vec::new();
     for stream in &mut streams {
         pids.push(number(stream).await);
     }
     drop(streams);
-    let ended = tokio::time::timeout(LONG, children.ended()).await;
+    let ended = tokio::time::timeout(LONG, processes.wait_all()).await;
     ended.expect("they end");
-    assert_eq!(children.count(), 0);
+    assert_eq!(processes.count(), 0);
     for pid in pids {
         assert!(process(pid).is_none(), "not even a zombie is left");
     }
     let mut missing = ChildProcess::new("/no/such/command");
     missing.open().await.expect_err("it doesn't exist");
-    assert_eq!(missing.children().count(), 0);
+    assert_eq!(missing.processes().count(), 0);
 }

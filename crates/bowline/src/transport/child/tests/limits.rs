@@ -60,7 +60,7 @@ async fn without_descriptors() {
         if let Some(error) = error {
             assert!(!error.is_permanent, "{error:?}");
         }
-        until("nobody is left", LONG, || children() == 0);
+        until("no child is left", LONG, || children() == 0);
     }
     opened(shell("read _")).await;
 }
@@ -92,11 +92,11 @@ async fn many_cycles() {
         }
         drop(stream);
         if cycle == 50 {
-            until("nobody is left", LONG, || children() == 0);
+            until("no child is left", LONG, || children() == 0);
             before = Some((threads(), stderr::resident()));
         }
     }
-    until("nobody is left", LONG, || children() == 0);
+    until("no child is left", LONG, || children() == 0);
     let (threads_before, memory) = before.expect("enough cycles");
     until("no thread is left", LONG, || threads() <= threads_before);
     assert!(stderr::resident() < memory + 4096, "its memory grew");

@@ -36,7 +36,10 @@ async fn who_ignores_everything_is_killed_and_waited_for() {
     let (stream, group) = stubborn(grace).await;
     let start = Instant::now();
     drop(stream);
-    assert!(start.elapsed() < grace, "nobody waits");
+    assert!(
+        start.elapsed() < grace,
+        "the grace period is not waited for"
+    );
     until("it is killed", LONG, || members(group).is_empty());
     assert!(start.elapsed() > Duration::from_millis(1900), "it had time");
 }

@@ -75,12 +75,12 @@ async fn each_start_is_reported_with_the_process_id() {
     let mut child = shell("echo $$; read _").on_start(move |id| {
         sink.lock().unwrap().push(i32::try_from(id).unwrap());
     });
-    let mut said = Vec::new();
+    let mut printed = Vec::new();
     for _ in 0..2 {
         let mut stream = child.open().await.expect("it starts");
-        said.push(number(&mut stream).await);
+        printed.push(number(&mut stream).await);
     }
-    assert_eq!(*started.lock().unwrap(), said);
+    assert_eq!(*started.lock().unwrap(), printed);
     let careless = shell("echo $$; read _").on_start(|_| panic!("contained"));
     number(&mut opened(careless).await).await;
 }
@@ -200,7 +200,7 @@ async fn a_child_is_ended_where_the_kernel_and_the_shell_do_not_help() {
 #[ignore = "a measurement"]
 #[expect(
     clippy::print_stderr,
-    reason = "what it measures is for whoever runs it"
+    reason = "the measurement is printed for the user of the test"
 )]
 async fn what_a_start_costs() {
     for has_watchdog in [false, true, false, true] {

@@ -47,7 +47,7 @@ async fn a_call_that_becomes_a_task_is_followed_to_its_end() -> Test {
     about(look(&mut server, "completed", &result(DONE)).await?, 1000);
     let result = call.await??;
     assert_eq!(result.text(), "done");
-    assert!(result.ok().is_ok());
+    assert!(result.into_result().is_ok());
     Ok(())
 }
 
@@ -111,8 +111,8 @@ async fn what_a_task_asks_is_answered_once_by_the_clients_own_handlers() -> Test
     let params = update.params().as_str();
     let answer = r#"{"action":"accept","content":{"name":"Ann"}}"#;
     for key in ["one", "two"] {
-        let said = format!(r#""{key}":{answer}"#);
-        assert!(params.contains(&said), "{params}");
+        let expected = format!(r#""{key}":{answer}"#);
+        assert!(params.contains(&expected), "{params}");
     }
     server
         .reply(&update, r#"{"resultType":"complete"}"#)

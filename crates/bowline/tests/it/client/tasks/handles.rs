@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bowline::client::features::{Started, TaskRef};
+use bowline::client::features::{TaskOrResult, TaskRef};
 use bowline::types::elicitation::ElicitResult;
 use bowline::types::input::InputResponse;
 use bowline::types::tasks::TaskStatus;
@@ -22,18 +22,21 @@ async fn a_task_is_handed_out_and_another_program_goes_on_with_it() -> Test {
         begin(&mut server, "")
     );
     begun?;
-    let Started::Task(handle) = started? else {
+    let TaskOrResult::Task(handle) = started? else {
         panic!("it is a task");
     };
     assert_eq!((handle.id(), handle.tool()), ("t1", "slow"));
-    assert_eq!(handle.begun().and_then(|task| task.ttl), Some(60_000));
+    assert_eq!(
+        handle.initial_state().and_then(|task| task.ttl),
+        Some(60_000)
+    );
     let (found, looked) = tokio::join!(handle.get(), look(&mut server, "working", ""));
     looked?;
     assert_eq!(found?.task.status, TaskStatus::Working);
 
     // The program ends: nothing is cancelled.
-    let saved = handle.saved().to_string();
-    let json = serde_json::to_string(handle.saved())?;
+    let saved = handle.task_ref().to_string();
+    let json = serde_json::to_string(handle.task_ref())?;
     drop(handle);
     client.stop().await;
     server.expect_end().await?;
@@ -43,7 +46,7 @@ async fn a_task_is_handed_out_and_another_program_goes_on_with_it() -> Test {
     let resumed: TaskRef = saved.parse()?;
     assert_eq!(resumed, serde_json::from_str(&json)?);
     let handle = client.tasks().resume(resumed);
-    assert!(handle.begun().is_none());
+    assert!(handle.initial_state().is_none());
     let waiting = tokio::spawn({
         let handle = handle.clone();
         async move { handle.wait().await }
@@ -55,7 +58,7 @@ async fn a_task_is_handed_out_and_another_program_goes_on_with_it() -> Test {
     let failure = r#","result":{"content":[{"type":"text","text":"no"}],"isError":true}"#;
     let (result, looked) = tokio::join!(handle.wait(), look(&mut server, "completed", failure));
     looked?;
-    let words = result?.ok().unwrap_err().to_string();
+    let words = result?.into_result().unwrap_err().to_string();
     assert!(words.contains("slow: no"), "the tool is known: {words}");
 
     let (cancelled, expected) = tokio::join!(handle.cancel(), expect_cancel(&mut server));
@@ -114,7 +117,7 @@ async fn a_result_at_once_is_distinguished_from_a_task() -> Test {
     });
     answered?;
     let started = started?;
-    assert!(matches!(started, Started::Done(_)));
+    assert!(matches!(started, TaskOrResult::Result(_)));
     assert_eq!(started.wait().await?.text(), "done");
 
     // A call that is refused is no task.
@@ -198,7 +201,7 @@ fn what_is_no_saved_task_is_refused_in_words() {
 async fn a_list_of_tasks_is_never_kept() -> Test {
     let mut config = able();
     let minute = std::time::Duration::from_secs(60);
-    config.cache(bowline::client::CachePolicy::new().without_hints(minute));
+    config.cache(bowline::client::CachePolicy::new().default_ttl(minute));
     let (client, mut server, _peer) = connected_with(config, OLD).await?;
     for _ in 0..2 {
         let (listed, answered) = tokio::join!(client.tasks().list(), async {

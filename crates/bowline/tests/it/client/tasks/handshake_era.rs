@@ -302,7 +302,7 @@ async fn the_result_of_a_task_is_checked_unless_its_call_was_not_to_be() -> Test
             if is_checked {
                 call.start_task().await
             } else {
-                call.unchecked().start_task().await
+                call.without_output_validation().start_task().await
             }
         });
         begin(&mut server).await?;

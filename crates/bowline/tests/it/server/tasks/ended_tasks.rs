@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline::Client;
-use bowline::client::features::{Started, TaskHandle};
+use bowline::client::features::{TaskHandle, TaskOrResult};
 use bowline::server::{Context, Server, TaskConfig, ToolError, tool};
 use bowline::types::elicitation::ElicitResult;
 use bowline::types::tasks::TaskStatus;
@@ -152,7 +152,10 @@ async fn a_handler_that_takes_longer_than_its_ttl_continues() {
     let world = World::new(server(&gate, &TaskConfig::new()));
     let client = world.client(OLD).await;
     let handle = for_so_long(&client, second).await.expect("a task");
-    assert_eq!(handle.begun().and_then(|task| task.ttl), Some(1_000));
+    assert_eq!(
+        handle.initial_state().and_then(|task| task.ttl),
+        Some(1_000)
+    );
     tokio::time::sleep(100_000 * second).await;
     let task = handle.get().await.expect("it is there").task;
     assert_eq!((task.status, gate.count()), (TaskStatus::Working, 0));
@@ -254,7 +257,7 @@ async fn a_server_that_ends_begins_no_task() {
     let call = tokio::spawn(async move { calling.tools().call("slow", ()).start_task().await });
     tokio::time::sleep(after / 2).await;
     world.running.shut_down();
-    let Started::Done(result) = call.await.expect("no panic").expect("an answer") else {
+    let TaskOrResult::Result(result) = call.await.expect("no panic").expect("an answer") else {
         panic!("nobody could ask for it");
     };
     assert_eq!(result.text(), "in time");

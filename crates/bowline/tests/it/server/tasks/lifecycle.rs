@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline::ErrorKind;
-use bowline::client::features::Started;
+use bowline::client::features::TaskOrResult;
 use bowline::server::{Context, Server, State, ToolError, tool};
 use bowline::types::logging::LoggingLevel;
 use bowline::types::tasks::TaskStatus;
@@ -97,7 +97,7 @@ async fn progress_messages_become_the_status_message() {
         let world = World::new(server(&gate));
         let client = world.client(revision).await;
         let handle = started(&client, "waits").await.expect("a task");
-        let begun = handle.begun().expect("it was begun here").clone();
+        let begun = handle.initial_state().expect("it was begun here").clone();
         assert_eq!(begun.status, TaskStatus::Working);
         assert_eq!(begun.ttl, Some(3_600_000));
         assert_eq!(begun.poll_interval, Some(500));
@@ -242,7 +242,7 @@ async fn with_the_extension_only_long_calls_become_tasks() {
     let world = World::new(server);
     let client = world.client(NEW).await;
     let quick = client.tools().call("quick", ()).start_task().await;
-    assert!(matches!(quick, Ok(Started::Done(_))));
+    assert!(matches!(quick, Ok(TaskOrResult::Result(_))));
 
     let since = Instant::now();
     let handle = started(&client, "slow").await.expect("a task");

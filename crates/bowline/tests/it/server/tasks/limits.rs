@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline::client::features::{Started, TaskHandle};
+use bowline::client::features::{TaskHandle, TaskOrResult};
 use bowline::server::{Server, State, TaskConfig, tool};
 use bowline::types::tools::TaskSupport;
 use bowline::{Client, Error};
@@ -30,8 +30,8 @@ pub(super) fn server(gate: &Gate, tasks: &TaskConfig) -> Server {
 pub(super) async fn for_so_long(client: &Client, ttl: Duration) -> Result<TaskHandle, Error> {
     let call = client.tools().call("waits", ()).as_task(Some(ttl));
     match call.start_task().await? {
-        Started::Task(handle) => Ok(handle),
-        Started::Done(result) => panic!("it is no task: {result:?}"),
+        TaskOrResult::Task(handle) => Ok(handle),
+        TaskOrResult::Result(result) => panic!("it is no task: {result:?}"),
     }
 }
 
@@ -182,8 +182,8 @@ async fn heavy(client: &Client, bytes: usize) -> Result<TaskHandle, Error> {
         .tools()
         .call("heavy", json!({"text": "x".repeat(bytes)}));
     match call.start_task().await? {
-        Started::Task(handle) => Ok(handle),
-        Started::Done(result) => panic!("it is no task: {result:?}"),
+        TaskOrResult::Task(handle) => Ok(handle),
+        TaskOrResult::Result(result) => panic!("it is no task: {result:?}"),
     }
 }
 
@@ -250,8 +250,14 @@ async fn the_time_that_a_client_wants_is_granted_within_limits() {
     for (asked, granted) in [(0, 1_000), (50_000, 50_000), (100_001, 100_000)] {
         let asked = Duration::from_millis(asked);
         let handle = for_so_long(&client, asked).await.expect("a task");
-        assert_eq!(handle.begun().and_then(|task| task.ttl), Some(granted));
+        assert_eq!(
+            handle.initial_state().and_then(|task| task.ttl),
+            Some(granted)
+        );
     }
     let handle = started(&client, "waits").await.expect("a task");
-    assert_eq!(handle.begun().and_then(|task| task.ttl), Some(100_000));
+    assert_eq!(
+        handle.initial_state().and_then(|task| task.ttl),
+        Some(100_000)
+    );
 }

@@ -54,7 +54,7 @@ async fn another_program_continues_a_task() {
         let client = world.client(revision).await;
         let saved = {
             let handle = started(&client, "waits").await.expect("a task");
-            handle.saved().to_string()
+            handle.task_ref().to_string()
         };
         client.stop().await;
         drop(client);
@@ -81,7 +81,7 @@ async fn a_program_of_the_other_generation_continues_a_task() {
         let client = world.client(first).await;
         let handle = started(&client, "waits").await.expect("a task");
         let other = world.client(second).await;
-        let resumed = other.tasks().resume(handle.saved().clone());
+        let resumed = other.tasks().resume(handle.task_ref().clone());
         let waiting = tokio::spawn(async move { resumed.wait().await });
         tokio::time::sleep(Duration::from_secs(1)).await;
         gate.open();

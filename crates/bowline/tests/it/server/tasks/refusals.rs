@@ -180,7 +180,7 @@ async fn the_tasks_of_a_principal_are_hidden_from_others() {
             world.client(revision).await,
         ];
         for other in others {
-            let foreign = other.tasks().resume(handle.saved().clone());
+            let foreign = other.tasks().resume(handle.task_ref().clone());
             // TK-14, TX-20: it is as if there were none.
             assert_eq!(code(&foreign.get().await.unwrap_err()), -32602);
             assert_eq!(code(&foreign.cancel().await.unwrap_err()), -32602);
@@ -194,11 +194,11 @@ async fn the_tasks_of_a_principal_are_hidden_from_others() {
                 assert_eq!(code(&updated.unwrap_err()), -32602);
             }
             let own = started(&other, "must").await.expect("a task");
-            let stolen = alice.tasks().resume(own.saved().clone());
+            let stolen = alice.tasks().resume(own.task_ref().clone());
             assert_eq!(code(&stolen.get().await.unwrap_err()), -32602);
         }
         // On another connection it is the same one, and keeps as many tasks.
-        let resumed = again.tasks().resume(handle.saved().clone());
+        let resumed = again.tasks().resume(handle.task_ref().clone());
         assert_eq!(resumed.wait().await.expect("a result").text(), "done");
         for client in [&again, &alice] {
             let handle = started(client, "must").await.expect("a task");

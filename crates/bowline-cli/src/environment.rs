@@ -10,14 +10,14 @@ use anyhow::Context as _;
 
 /// The environment of the command.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     /// The folder that it was started in.
     pub(crate) folder: PathBuf,
     /// Its environment variables.
     pub(crate) variables: BTreeMap<OsString, OsString>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Returns the environment of this process.
     ///
     /// # Errors
@@ -78,8 +78,8 @@ impl Surroundings {
 mod tests {
     use super::*;
 
-    fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
-        Surroundings {
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        Environment {
             folder: "/home/me/work".into(),
             variables: variables
                 .iter()
@@ -107,14 +107,14 @@ mod tests {
             (&[("HOME", "")], None),
             (&[], None),
         ] {
-            let found = surroundings(variables).settings_folder();
+            let found = environment(variables).settings_folder();
             assert_eq!(found.as_deref(), expected.map(Path::new));
         }
     }
 
     #[test]
     fn paths_are_shown_from_where_the_reader_is() {
-        let here = surroundings(&[("HOME", "/home/me")]);
+        let here = environment(&[("HOME", "/home/me")]);
         for (path, expected) in [
             ("/home/me/work/.mcp.json", ".mcp.json"),
             ("/home/me/work", "~/work"),
