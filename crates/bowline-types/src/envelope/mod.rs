@@ -3,7 +3,7 @@
 //! [`Envelope::parse`] goes over a frame once. It checks that the frame is JSON, notes
 //! where `params`, `result` and `error` are, and lets the members that are present decide
 //! what the message is. Payloads are neither copied nor built; they stay spans of the
-//! frame until somebody decodes them.
+//! frame until they are decoded.
 //!
 //! ```
 //! use bowline_types::envelope::{Envelope, Fault};
@@ -12,12 +12,19 @@
 //! let Envelope::Success(response) = Envelope::parse(frame)? else { panic!() };
 //! assert_eq!(response.result.as_str(), r#"{"tools":[]}"#);
 //!
-//! // A frame that is refused still tells whose it is.
+//! // The error of a refused frame has its id.
 //! let error = Envelope::parse(br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#).unwrap_err();
 //! assert_eq!(error.fault(), &Fault::ResultAndError);
 //! assert_eq!(error.id().unwrap().as_i64(), Some(1));
 //! # Ok::<(), bowline_types::envelope::EnvelopeError>(())
 //! ```
+//!
+//! - `parse`: the pass over a frame; `parse/decide` determines the kind of the message.
+//! - `params`: refuses duplicate and ambiguous members of the parameters.
+//! - `fault`: what can be wrong with a frame. `batch`: batches (2025-03-26).
+//! - `write`: writes messages, one frame each.
+//!
+//! Method rules don't belong here, except the names of members of parameters.
 
 mod batch;
 mod fault;
