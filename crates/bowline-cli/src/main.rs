@@ -2,6 +2,15 @@
 //!
 //! The command line ([`args`]) becomes [`settings`], and a function per command ([`commands`]) runs
 //! with them and a [`printer`]. This file connects them and turns the result into an exit code.
+//!
+//! - Command line: `args`, `command_line`, `settings`, `surroundings`, `suggestion`, `exit`.
+//! - Which server: `target`, `launch`, `config`. Talking to it: `connect`, `server_connection`,
+//!   `server_requests`, `interrupt`, `descriptors`.
+//! - Input: `arguments`, `schema`, `frames`, `bounded_file`. Tools for a reader: `signature`.
+//! - Output: `printer`, `content`, `output`, `table`, `paragraph`, `progress`, `timeline`,
+//!   `excerpt`, `durations`, `charset`, `base64`. Errors: `failure`. Logs: `verbose`.
+//! - Safety of output: `escape`, `redact`.
+//! - `commands`: one file each. `demo`: the demo server. `scratch`: folders for tests.
 
 mod args;
 mod arguments;

@@ -3,7 +3,6 @@
 //!
 //! A server chose the schema: references may form cycles and alternatives multiply, so every walk
 //! is bounded. Neither the schema nor a value is validated here.
-//! every walk has an end. A schema is not checked here, nor a value against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

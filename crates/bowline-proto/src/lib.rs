@@ -12,6 +12,9 @@
 //! connection), `calls` (our own calls), `requests` (the peer's requests), `batches`, `message` and
 //! `outbox` (composing and queueing messages), `event_queue`, `negotiation`, `keepalive`, `jitter`,
 //! `monotonic_table`, `trace` (all telemetry), `defect` (deliberate defects for the simulator).
+//! Those with public types: `config` and `limits`, `commands` and `outcome` (a call and its end),
+//! `payload`, `close` (why a connection ended), `carryover` (state for the next connection),
+//! `stats`, `time`.
 //!
 //! `tracing` events are listed in docs/telemetry.md.
 

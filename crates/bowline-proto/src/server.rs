@@ -11,6 +11,8 @@
 //! - `session`: the sessions of the handshake era, and of shared streams.
 //! - `input_rounds`, `listen_subscriptions`: MRTR and `subscriptions/listen` (2026-07-28).
 //!
+//! - `base64`: the encoding of header values.
+//!
 //! Nothing here may depend on an HTTP library.
 
 mod base64;

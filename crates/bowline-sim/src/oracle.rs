@@ -2,6 +2,10 @@
 //!
 //! It knows the calls, the messages on the wire and the events, and nothing of the link's
 //! internals. The first violation is kept; the world stops at it.
+//!
+//! - `states`: transitions without gaps, and waits that grow. `edges`: the edges that are listed.
+//! - `wire`: ids, cancellations and responses as the server sees them.
+//! - `delivery`: whether a call was sent, and the report of the link.
 
 mod delivery;
 mod edges;

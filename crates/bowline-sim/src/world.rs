@@ -3,6 +3,13 @@
 //! Events wait in a queue by time and by the order in which they were put in. A step takes
 //! the next one, or lets a timer fire, moves what can be moved in that moment, and checks
 //! the invariants.
+//!
+//! - `build`: a world from a seed. `client`: the driver of the link. `user`: calls, cancels, stops.
+//! - `server`: server processes. `handlers`: how their handlers answer, and when.
+//! - `wire`: frames of the server and their faults on the way. `http`: POSTs, sessions, streams.
+//! - `spontaneous_faults`: unsolicited frames, crashes, clocks.
+//!
+//! All randomness is drawn from the seed.
 
 mod build;
 mod client;

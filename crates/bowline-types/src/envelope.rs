@@ -12,12 +12,19 @@
 //! let Envelope::Success(response) = Envelope::parse(frame)? else { panic!() };
 //! assert_eq!(response.result.as_str(), r#"{"tools":[]}"#);
 //!
-//! // The error for a frame has the id, if it could be read.
+//! // The error of a refused frame has its id.
 //! let error = Envelope::parse(br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#).unwrap_err();
 //! assert_eq!(error.fault(), &Fault::ResultAndError);
 //! assert_eq!(error.id().unwrap().as_i64(), Some(1));
 //! # Ok::<(), bowline_types::envelope::EnvelopeError>(())
 //! ```
+//!
+//! - `parse`: the pass over a frame; `parse/classification` determines the kind of the message.
+//! - `param_names`: refuses duplicate and ambiguous members of the parameters.
+//! - `error`: what can be wrong with a frame. `batch`: batches (2025-03-26).
+//! - `write`: writes messages, one frame each.
+//!
+//! Method rules don't belong here, except the names of members of parameters.
 
 mod batch;
 mod error;

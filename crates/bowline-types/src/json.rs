@@ -20,6 +20,15 @@
 //! assert_eq!(back.as_str(), "[3]");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! - `scan`: the validating scanner. `syntax`: what can be wrong with a text. `nesting`: its depth.
+//! - `known`: finds parts of a text that is known to be JSON. `string`: strings and escapes.
+//! - `read`: reads typed values. `write`: writes them, for a revision.
+//! - `object`, `number`: objects and numbers that are kept as text.
+//! - `member_name`: names that some parsers read as another name.
+//! - `interop`, `finite`: conversion to and from `serde`.
+//!
+//! Nothing here knows a type of MCP.
 
 mod encoder;
 mod finite_serializer;

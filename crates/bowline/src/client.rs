@@ -1,6 +1,7 @@
 //! The client.
 //!
-//! [`Client`] is the handle; [`ClientConfig`] is its configuration and holds its handlers.
+//! [`Client`] is the handle; [`ClientConfig`] is its configuration and holds its handlers
+//! (`config`).
 //!
 //! - Calls: `params`, `call` (a call before it is sent), `session_adapter` (adapts a call to the
 //!   session in which it is sent), `pending_call` (the future of its response) and
@@ -11,7 +12,8 @@
 //! - State: `state_changes`, `subscription` and `subscription_dispatch`, `cache`,
 //!   `output_validation` (results against output schemas).
 //! - The driver: `driver` is the task that moves the bytes, `open_transport` the stream that it
-//!   has open, `shared` the core behind a short lock, `telemetry` its spans and events.
+//!   has open, `shared` the core behind a short lock, `runtime` what it needs of tokio, `telemetry`
+//!   its spans and events.
 //! - `features`: a typed handle for each feature of a server.
 //!
 //! The rules of the protocol are in `bowline-proto`: nothing here decides what a message means.

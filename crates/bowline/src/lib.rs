@@ -35,6 +35,10 @@
 //!   type), and results whose schema is not the one of their type; a client checks structured
 //!   results of tools that it has listed. Schemas that can't be checked within the limits are
 //!   refused. Without it, what decoding accepts is accepted, and there are fewer dependencies.
+//!
+//! Private files: `io` and `read_grace` (an open stream, and reading before deadlines), `clock`,
+//! `panics` (contained), `logged` (names in log events), `error`, `connection_failure`, and
+//! `schema` (validation). Client and server use them; protocol rules are in `bowline-proto`.
 
 #[cfg(feature = "client")]
 pub mod client;

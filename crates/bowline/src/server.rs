@@ -24,6 +24,18 @@
 //! becomes the result ([`IntoToolResult`], [`IntoResource`], [`IntoPrompt`]).
 //!
 //! All revisions of the protocol are served at once; handlers are the same for all of them.
+//!
+//! Files:
+//!
+//! - Setting up: `builder`, `features` with its `named_table`, `tool` and `tool_name`, `resource`,
+//!   `template`, `prompt`, `caching`.
+//! - Handlers: `extract` and `string_arguments` (their arguments), `context`, `principal`, `output`
+//!   (results of tools), `validation` (against schemas), `handler` and `resource_subscriptions`
+//!   (full control). Asking the client: `client_questions`, `round_state_seal`,
+//!   `used_round_states`. Binary data: `base64`.
+//! - Requests: `service`, `layer`, `dispatch` (a method to its handler), `tasks`.
+//! - Running: `running_server`, `accept`, `server_core`, `session_set`, `session` (one client),
+//!   `blocking_threads` and `block_monitor` (handlers that block), `telemetry`.
 
 mod accept;
 // Where to find what:

@@ -1,6 +1,7 @@
 //! All integration tests of this crate that can share a process: one binary, linked once.
 
 mod cited_ids;
+mod code_map;
 mod envelope;
 mod envelope_hostile;
 mod envelope_properties;

@@ -1,5 +1,8 @@
-//! Real children, most of them shells. They say their process ids on stdout, and what is left
-//! of them is looked for in `/proc`.
+//! Real children, most of them shells, which print their process ids on stdout. Processes that are
+//! left are searched in `/proc`.
+//!
+//! - `spawn`: starting. `exit`: reasons of an end. `signal_escalation`: stopping and killing.
+//! - `stderr`: its output. `limits`: resources that are exhausted.
 
 mod exit;
 mod limits;
