@@ -21,12 +21,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - `scan`: the validating scanner. `syntax`: what can be wrong with a text. `nesting`: its depth.
-//! - `known`: finds parts of a text that is known to be JSON. `string`: strings and escapes.
-//! - `read`: reads typed values. `write`: writes them, for a revision.
+//! - `scanner`: the validating scanner. `syntax_error`: what can be wrong with a text. `nesting`: its
+//!   depth.
+//! - `unchecked_scan`: finds parts of a text that is known to be JSON. `raw_string`: strings and
+//!   escapes.
+//! - `reader`: reads typed values. `encoder`: writes them, for a revision.
 //! - `object`, `number`: objects and numbers that are kept as text.
 //! - `member_name`: names that some parsers read as another name.
-//! - `interop`, `finite`: conversion to and from `serde`.
+//! - `serde_impls`, `finite_serializer`: conversion to and from `serde`.
 //!
 //! Nothing here knows a type of MCP.
 
