@@ -201,9 +201,9 @@ impl ToolDef {
     /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has
     /// one, a handler that blocks holds up everything: make it `blocking`, run the blocking part
     /// with [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There
-    /// another worker takes over its connection after some milliseconds, and starts other calls
-    /// after 100 ms: they run as long as there is a worker that no handler blocks. A handler that
-    /// blocks for longer than 100 ms is logged as a warning with the name of its tool, and on a
+    /// another worker takes over its connection after some milliseconds, and other calls run as
+    /// long as there is a worker that no handler blocks. A handler that blocks for longer than
+    /// 100 ms is logged as a warning with the name of its tool, and on a
     /// multi-thread runtime also while it blocks, after a second.
     ///
     /// A handler on a thread can't be stopped from outside; it should check

@@ -61,11 +61,6 @@ pub(super) struct Driver {
     /// The time when the clock was last read: once for each handler, since reading it costs as much
     /// as running a small handler.
     pub(super) now: Instant,
-    /// Handlers that block tasks which have run this driver before.
-    pub(super) blocking: BTreeSet<RequestKey>,
-    /// When the next handler starts beside the first of them. Until then the blocked one may
-    /// answer.
-    pub(super) next_handler_at: Option<Instant>,
     /// `true` while a callback of the server runs. Messages that arrive meanwhile wait until it
     /// returns.
     pub(super) is_in_callback: bool,
@@ -104,8 +99,6 @@ impl Driver {
             ended_subscriptions: Vec::new(),
             has_room: true,
             now: Instant::START,
-            blocking: BTreeSet::new(),
-            next_handler_at: None,
             is_in_callback: false,
             closed: None,
             is_at_end: false,
@@ -151,7 +144,6 @@ impl Driver {
                 core.changes.due(),
                 self.shutdown.map(|shutdown| shutdown.until),
                 self.closed.as_ref().map(|closed| closed.until),
-                self.next_handler_at.filter(|at| *at > now),
                 listens_until,
             ];
             self.alarm.arm(next.into_iter().flatten().min());
@@ -166,7 +158,8 @@ impl Driver {
         now: Instant,
         cx: &mut TaskContext<'_>,
     ) -> bool {
-        let is_held_up = self.must_pause_reading();
+        // While a callback runs, no more than one read is queued.
+        let is_held_up = self.is_in_callback && self.has_queued();
         let Some(io) = &mut self.io else {
             return false;
         };

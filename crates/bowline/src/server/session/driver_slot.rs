@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use bowline_proto::{CloseReason, RequestKey};
+use bowline_proto::CloseReason;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::dispatch_inbound::InvocationOutcome;
@@ -147,7 +147,6 @@ impl DriverSlot {
                 }
             };
             drop(state);
-            let key = invocation.key();
             state = match invocation.run(&self.shared, now, cx) {
                 InvocationOutcome::Answered { at, has_room } => {
                     let mut state = self.lock();
@@ -166,24 +165,6 @@ impl DriverSlot {
                 }
                 InvocationOutcome::CallbackReturned => self.on_callback_returned(task),
             };
-            if state.task != task {
-                drop(state);
-                self.on_handler_returned(key);
-                return DriverPoll::Done;
-            }
-        }
-    }
-
-    /// Notes that a replaced task has run its handler: handlers that wait for it may start.
-    fn on_handler_returned(&self, key: Option<RequestKey>) {
-        let mut state = self.lock();
-        let has_blocked = match (&mut state.driver, key) {
-            (Some(driver), Some(key)) => driver.on_handler_returned(key),
-            _ => false,
-        };
-        drop(state);
-        if has_blocked {
-            self.shared.with_core(|_| ());
         }
     }
 
@@ -236,7 +217,6 @@ impl DriverSlot {
         drop(core);
         if let Some((context, is_open)) = in_place {
             driver.deliver_missed_end(context, is_open);
-            driver.on_handler_blocked(context.inner().key);
         }
         state.task += 1;
         let task = state.task;
