@@ -12,7 +12,7 @@ use std::error::Error;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use bowline::server::{Context, Running, Server};
+use bowline::server::{Context, RunningServer, Server};
 use bowline::transport::Stream;
 use bowline::transport::memory;
 use bowline::types::logging::LoggingLevel;
@@ -86,7 +86,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-fn server() -> Result<Running, Box<dyn Error>> {
+fn server() -> Result<RunningServer, Box<dyn Error>> {
     let server = Server::new("victim", "1")
         .tool("hang", "Never answers", std::future::pending::<()>)
         .tool("small", "Answers", || async { "x".repeat(1_000) })
@@ -106,7 +106,7 @@ fn server() -> Result<Running, Box<dyn Error>> {
     Ok(server.build()?)
 }
 
-fn serve(server: &Running) -> DuplexStream {
+fn serve(server: &RunningServer) -> DuplexStream {
     let (ours, theirs) = duplex(64 * 1024);
     let (reader, writer) = split(theirs);
     tokio::spawn(server.serve_stream(Stream::new(reader, writer)));

@@ -87,7 +87,7 @@ pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;
 pub use prompt::{IntoCompletion, IntoPrompt, Partial, PromptDef, prompt};
 pub use resource::{IntoResource, ResourceDef, TemplateDef, Uri, resource, template};
-pub use running_server::{InMemory, Running};
+pub use running_server::{InMemoryTransport, RunningServer};
 pub use service::ClientRequest;
 pub use tasks::TaskConfig;
 pub use tool::{ToolDef, tool};

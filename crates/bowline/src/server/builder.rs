@@ -22,7 +22,7 @@ use super::output::IntoToolResult;
 use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
 use super::round_state_seal::RoundSeal;
-use super::running_server::Running;
+use super::running_server::RunningServer;
 use super::server_core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::service::Service;
 use super::session_set::SessionSet;
@@ -300,7 +300,7 @@ impl Server {
     /// # Errors
     ///
     /// When a feature can't be served: the error names it.
-    pub fn build(mut self) -> Result<Running, Error> {
+    pub fn build(mut self) -> Result<RunningServer, Error> {
         let problem = self.features.contents().problem(&self.states);
         if let Some(problem) = self.duplicate.take().or(problem) {
             return Err(config_error(problem));
@@ -322,7 +322,7 @@ impl Server {
             service = layer(service);
         }
         let has_logging = capabilities().logging.is_some();
-        Ok(Running::new(ServerCore {
+        Ok(RunningServer::new(ServerCore {
             service,
             states: self.states,
             seal,

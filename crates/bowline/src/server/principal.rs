@@ -13,7 +13,7 @@ use super::extract::{Extract, Input, Needs, Rejection};
 ///
 /// A [layer](super::Server::layer) that authenticates requests adds it to the request; where a
 /// whole stream belongs to one principal, use
-/// [`Running::serve_stream_as`](super::Running::serve_stream_as). A handler gets it with
+/// [`RunningServer::serve_stream_as`](super::RunningServer::serve_stream_as). A handler gets it with
 /// [`Context::principal`], or as an argument: then it doesn't run without one. Questions that were
 /// asked for one principal can't be answered by another.
 ///

@@ -64,7 +64,7 @@ impl Server {
         self
     }
 
-    /// Sets how many clients a [listener](crate::server::Running::listen) serves at once. Default
+    /// Sets how many clients a [listener](crate::server::RunningServer::serve_listener) serves at once. Default
     /// 10,000.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
@@ -96,7 +96,7 @@ impl Server {
         self
     }
 
-    /// Sets how long a client that a [listener](crate::server::Running::listen) accepted may take
+    /// Sets how long a client that a [listener](crate::server::RunningServer::serve_listener) accepted may take
     /// to introduce itself: with `initialize`, or with its first request of the stateless era.
     /// Default 30 s; then it is disconnected. On other streams, such as stdio, it is only logged:
     /// there the client owns the process.
@@ -106,7 +106,7 @@ impl Server {
         self
     }
 
-    /// Sets how long a message of a client that a [listener](crate::server::Running::listen)
+    /// Sets how long a message of a client that a [listener](crate::server::RunningServer::serve_listener)
     /// accepted may take from its first byte to its last. Default 60 s; then the client is
     /// disconnected.
     #[must_use]

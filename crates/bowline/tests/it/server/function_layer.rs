@@ -1,6 +1,6 @@
 //! Async functions as layers around a server (`Server::around`).
 
-use bowline::server::{ClientRequest, Principal, Running, Server};
+use bowline::server::{ClientRequest, Principal, RunningServer, Server};
 use bowline::types::common::Implementation;
 use bowline::types::{ErrorObject, RawJson};
 use bowline::{Client, ErrorKind};
@@ -16,7 +16,7 @@ fn see(request: &ClientRequest, name: &'static str) {
     request.context().insert_extension(seen);
 }
 
-async fn connected(server: &Running) -> Client {
+async fn connected(server: &RunningServer) -> Client {
     let client = Client::connect(server.in_memory(), Implementation::new("test", "1"));
     client.await.expect("they agree")
 }

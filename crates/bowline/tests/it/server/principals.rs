@@ -3,7 +3,7 @@
 use std::task::{Context as TaskContext, Poll};
 
 use bowline::server::{
-    ClientRequest, Context, Handler, Principal, Running, Server, ToolError, ToolRequest, tool,
+    ClientRequest, Context, Handler, Principal, RunningServer, Server, ToolError, ToolRequest, tool,
 };
 use bowline::transport::Stream;
 use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
@@ -92,7 +92,7 @@ impl Handler for Asks {
     }
 }
 
-async fn begun(server: &Running) -> LineClient {
+async fn begun(server: &RunningServer) -> LineClient {
     let mut client = LineClient::open(server);
     client.begin(Revision::LATEST).await;
     client
@@ -151,7 +151,7 @@ fn clone_of(server: &Server) -> Server {
 }
 
 /// A client on a stream that belongs to a principal.
-async fn begun_as(server: &Running, user: &str) -> LineClient {
+async fn begun_as(server: &RunningServer, user: &str) -> LineClient {
     let principal = Principal::new(user);
     let mut client =
         LineClient::open_with(|stream: Stream| server.serve_stream_as(stream, principal));
