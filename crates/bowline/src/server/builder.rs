@@ -43,7 +43,7 @@ pub struct Server {
     handshake_timeout: Duration,
     frame_timeout: Duration,
     handler_timeout: Option<Duration>,
-    question_timeout: Option<Duration>,
+    input_request_timeout: Option<Duration>,
     shutdown_deadline: Option<Duration>,
     max_sessions: usize,
     max_blocking: usize,
@@ -53,8 +53,8 @@ pub struct Server {
     seal_key: Option<[u8; 32]>,
     seal_lifetime: Duration,
     has_single_use: bool,
-    max_used_rounds: usize,
-    max_questions: usize,
+    max_used_request_states: usize,
+    max_input_requests: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
     /// Creates the service that serves requests instead of the features, and its capabilities.
@@ -85,7 +85,7 @@ impl Server {
             handshake_timeout: Duration::from_secs(30),
             frame_timeout: Duration::from_secs(60),
             handler_timeout: None,
-            question_timeout: None,
+            input_request_timeout: None,
             shutdown_deadline: None,
             max_sessions: 10_000,
             max_blocking: DEFAULT_SESSION_SHARE,
@@ -95,8 +95,8 @@ impl Server {
             seal_key: None,
             seal_lifetime: Duration::from_secs(600),
             has_single_use: false,
-            max_used_rounds: 100_000,
-            max_questions: 100,
+            max_used_request_states: 100_000,
+            max_input_requests: 100,
             tasks: TaskConfig::new(),
             on_notification: None,
             handler: None,
@@ -107,7 +107,7 @@ impl Server {
 
     /// Creates a server that shares the features of another one, now and later: for a process that
     /// serves the same features over several transports.
-    pub fn sharing(
+    pub fn with_shared_features(
         name: impl Into<String>,
         version: impl Into<String>,
         features: &ServerFeatures,
@@ -327,7 +327,7 @@ impl Server {
             states: self.states,
             seal,
             used_round_states,
-            max_questions: self.max_questions,
+            max_input_requests: self.max_input_requests,
             has_logging,
             meta: result_meta(&self.info),
             name: self.info.name.as_str().into(),
@@ -348,14 +348,14 @@ impl Server {
     }
 
     fn used_round_states(&self) -> Box<dyn UsedRoundStates> {
-        Box::new(InProcessRoundStates::new(self.max_used_rounds))
+        Box::new(InProcessRoundStates::new(self.max_used_request_states))
     }
 
     fn session_config(&self) -> SessionConfig {
         let mut config = SessionConfig::new(self.info.clone());
         config.revisions(self.revisions);
         config.handler_timeout(self.handler_timeout);
-        if let Some(timeout) = self.question_timeout {
+        if let Some(timeout) = self.input_request_timeout {
             config.ask_timeouts(Timeouts::new(timeout, timeout));
         }
         // Layers see requests about the session too.

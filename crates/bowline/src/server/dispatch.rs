@@ -88,7 +88,7 @@ impl Dispatch {
             let mut tasks = ServerTasksCapability::new()
                 .cancel(JsonObject::new())
                 .requests(ServerTaskRequests::new().tools(calls));
-            tasks.list = self.tasks.is_listed().then(JsonObject::new);
+            tasks.list = self.tasks.has_list().then(JsonObject::new);
             capabilities.tasks = Some(tasks);
         }
         capabilities

@@ -163,7 +163,7 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 /// ```
 /// use bowline::server::{Server, tool};
 ///
-/// let server = Server::new("plugins", "1.0.0").with_tools();
+/// let server = Server::new("plugins", "1.0.0").declare_tools();
 /// let features = server.features();
 /// // Later, when it runs:
 /// features.add_tool(tool("new", || async { "something new" }))?;

@@ -164,7 +164,7 @@ impl RunningServer {
     }
 
     /// Ends all sessions and tasks immediately. Those of a server that
-    /// [shares](super::Server::sharing) its features go on.
+    /// [shares](super::Server::with_shared_features) its features go on.
     pub fn close(&self) {
         self.0.tasks.cancel_all();
         self.0.sessions.end(ShutdownMode::Immediate);

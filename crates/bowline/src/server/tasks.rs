@@ -49,7 +49,7 @@ pub struct TaskConfig {
     ttl: Duration,
     max_ttl: Duration,
     poll_interval: Duration,
-    is_listed: bool,
+    has_list: bool,
 }
 
 impl TaskConfig {
@@ -65,7 +65,7 @@ impl TaskConfig {
             ttl: Duration::from_secs(60 * 60),
             max_ttl: Duration::from_secs(24 * 60 * 60),
             poll_interval: Duration::from_millis(500),
-            is_listed: false,
+            has_list: false,
         }
     }
 
@@ -141,12 +141,12 @@ impl TaskConfig {
         self
     }
 
-    /// Offers `tasks/list` in 2025-11-25. A [principal](super::Principal) sees its own tasks.
+    /// Sets whether `tasks/list` is served in 2025-11-25. A [principal](super::Principal) sees its own tasks.
     /// Clients without one see all tasks of clients without one, can fetch their results and
     /// cancel them: that is for a server with one client, or with clients that trust each other
-    /// (2025-11-25, tasks, security: not where callers can't be told apart). Default: no.
-    pub fn listed(&mut self, is_listed: bool) -> &mut Self {
-        self.is_listed = is_listed;
+    /// (2025-11-25, tasks, security: not where callers can't be distinguished). Default: `false`.
+    pub fn enable_list(&mut self, is_enabled: bool) -> &mut Self {
+        self.has_list = is_enabled;
         self
     }
 

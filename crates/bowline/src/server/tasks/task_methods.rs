@@ -40,7 +40,7 @@ impl TaskStore {
             Method::GetTask => ready(self.get(&request, meta)),
             Method::CancelTask => ready(self.cancel(&request, meta)),
             Method::UpdateTask => ready(self.update(&request, meta)),
-            Method::ListTasks if self.is_listed() => ready(self.list(&request, page)),
+            Method::ListTasks if self.has_list() => ready(self.list(&request, page)),
             Method::GetTaskPayload => match self.find_task(&request) {
                 Ok(entry) => Box::pin(wait_for_result(entry, request.context)),
                 Err(error) => ready(Err(error)),

@@ -224,7 +224,7 @@ pub(crate) async fn state_of_another(cell: Cell) -> Result {
 /// A person who takes longer than the state is good. The clock is that of the wall, which
 /// all nodes share, so that the test has to wait.
 pub(crate) async fn state_expired(cell: Cell) -> Result {
-    let server = server().round_key([7; 32], Duration::from_secs(1));
+    let server = server().request_state_key([7; 32], Duration::from_secs(1));
     let world = cell.world_with(server, |config| {
         config.answer::<requests::Elicit, _, _>(|_| async {
             tokio::time::sleep(Duration::from_millis(1100)).await;

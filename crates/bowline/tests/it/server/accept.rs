@@ -118,7 +118,7 @@ async fn a_client_that_comes_while_the_server_ends_is_not_served() {
 #[tokio::test]
 async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     let one = server();
-    let two = Server::sharing("two", "1", &one.features());
+    let two = Server::with_shared_features("two", "1", &one.features());
     let features = one.features();
     let (one, two) = (one.build().expect("fine"), two.build().expect("fine"));
     let (mut first, mut second) = (RawClient::connect(&one), RawClient::connect(&two));

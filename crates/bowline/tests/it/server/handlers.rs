@@ -135,7 +135,7 @@ async fn a_handler_logs_and_announces_changes() {
 #[tokio::test]
 async fn templates_and_completions_come_and_go_while_it_runs() {
     let server = Server::new("changing", "1")
-        .with_resources()
+        .declare_resources()
         .resource("c:", "c", || async { "" })
         .completion("c:{x}", "x", || async { vec!["first"] })
         .template("c:{x}", "c", |x: Variable| async move { x.x });

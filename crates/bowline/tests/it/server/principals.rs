@@ -147,7 +147,7 @@ async fn questions_to_one_principal_can_not_be_answered_by_another() {
 }
 
 fn clone_of(server: &Server) -> Server {
-    Server::sharing("who", "1", &server.features())
+    Server::with_shared_features("who", "1", &server.features())
 }
 
 /// A client on a stream that belongs to a principal.

@@ -18,7 +18,7 @@ async fn an_answer_that_came_during_a_stall_is_read_before_the_question_times_ou
         }
     };
     let server = Server::new("asking", "1").tool("asks", "", asks);
-    let mut client = RawClient::new(server.question_timeout(Duration::from_secs(30)));
+    let mut client = RawClient::new(server.input_request_timeout(Duration::from_secs(30)));
     client.initialize().await;
     client.call(1, "asks").await;
     let question = client.receive().await;

@@ -148,7 +148,7 @@ async fn of_many_pages_the_oldest_are_forgotten() {
 // proves: SV-4
 #[tokio::test(start_paused = true)]
 async fn a_client_may_take_as_long_as_was_set() {
-    let server = server().question_timeout(Duration::from_secs(7));
+    let server = server().input_request_timeout(Duration::from_secs(7));
     let mut client = RawClient::new(server);
     begin(&mut client).await;
     let started = Instant::now();
