@@ -247,7 +247,7 @@ impl Server {
     /// `of` is the name of the prompt or the text of the template.
     ///
     /// ```
-    /// use bowline::server::{Partial, Server};
+    /// use bowline::server::{CompletionInput, Server};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -258,7 +258,7 @@ impl Server {
     ///     .prompt("paint", "Paints the house", |Paint { colour }: Paint| async move {
     ///         format!("Paint the house {colour}.")
     ///     })
-    ///     .completion("paint", "colour", |typed: Partial| async move {
+    ///     .completion("paint", "colour", |typed: CompletionInput| async move {
     ///         let mut colours = vec!["red", "green", "blue"];
     ///         colours.retain(|colour| colour.starts_with(&typed.value));
     ///         colours

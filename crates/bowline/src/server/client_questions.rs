@@ -180,7 +180,7 @@ impl Context {
     }
 
     /// Returns a unique string that can't be guessed, for instance the id of a URL elicitation: see
-    /// [`ServerFeatures::elicitation_done`](super::ServerFeatures::elicitation_done).
+    /// [`ServerFeatures::complete_url_elicitation`](super::ServerFeatures::complete_url_elicitation).
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Context {
     /// # Errors
     ///
     /// As for [`sample`](Self::sample).
-    pub async fn roots(&self, key: &str) -> Result<ListRootsResult, Error> {
+    pub async fn list_roots(&self, key: &str) -> Result<ListRootsResult, Error> {
         if self.client_capabilities().roots.is_none() {
             let needed = ClientCapabilities::new().roots(RootsCapability::new());
             return Err(self.missing_capability("roots", needed));
@@ -234,7 +234,7 @@ impl Context {
     ///     if cx.once("kitchen") {
     ///         notify_kitchen();
     ///     }
-    ///     let roots = cx.roots("recipes").await?;
+    ///     let roots = cx.list_roots("recipes").await?;
     ///     Ok(format!("recipes come from {} folders", roots.roots.len()))
     /// }
     ///

@@ -362,7 +362,7 @@ impl Context {
     /// handshake era until it sets a level, and only what the request asks for in the stateless
     /// era. Returns `true` if it was sent.
     pub fn log(&self, level: LoggingLevel, data: impl Into<RawJson>) -> bool {
-        if !self.wants_log(&level) {
+        if !self.is_log_enabled(&level) {
             return false;
         }
         let mut params = LoggingMessageParams::new(level, data);
@@ -372,7 +372,7 @@ impl Context {
     }
 
     /// Returns `true` if a log message of this level would be sent.
-    pub fn wants_log(&self, level: &LoggingLevel) -> bool {
+    pub fn is_log_enabled(&self, level: &LoggingLevel) -> bool {
         if !self.0.session.server.has_logging || !self.may_notify() {
             return false;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bowline_types::{ErrorObject, JsonObject, RawJson, RawJsonRef};
 
 use super::context::Context;
-use super::extract::{Extract, Input, Needs, Rejection};
+use super::extract::{Extract, HandlerInput, HandlerRequirements, Rejection};
 
 /// The authenticated identity that makes a request, set by a layer or a transport. Cloning it is
 /// cheap.
@@ -83,7 +83,7 @@ impl fmt::Debug for Principal {
 }
 
 impl Extract for Principal {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         input.context.principal().ok_or_else(|| {
             let request = input.context.request_number();
             tracing::error!(request, "no principal is set for the request");
@@ -93,7 +93,7 @@ impl Extract for Principal {
         })
     }
 
-    fn declare(_: &mut Needs) {}
+    fn declare(_: &mut HandlerRequirements) {}
 }
 
 impl Context {

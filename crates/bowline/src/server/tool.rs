@@ -26,7 +26,8 @@ use super::blocking_threads::Job;
 use super::client_questions::HandlerRunner;
 use super::context::Context;
 use super::extract::{
-    Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
+    Arguments, HandlerArguments, HandlerFn, HandlerInput, HandlerRequirements, Rejection,
+    arguments_schema, schema_text,
 };
 use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
@@ -64,7 +65,7 @@ pub(super) type RunTool =
 #[derive(Clone)]
 pub struct ToolDef {
     pub(super) tool: Tool,
-    pub(super) needs: Arc<Needs>,
+    pub(super) needs: Arc<HandlerRequirements>,
     pub(super) problem: Option<String>,
     /// How calls become tasks, where the tool supports it.
     pub(super) tasks: Option<TaskRule>,
@@ -96,7 +97,7 @@ where
         .map(OutputSchema::from);
     let run = move |arguments: &str, context: &Context, checks: &ToolValidators| {
         context.begin_rounds()?;
-        let called = handler.run(&Input {
+        let called = handler.run(&HandlerInput {
             arguments: Arguments::Json(arguments),
             context,
             uri: None,
@@ -117,7 +118,7 @@ where
     }
 }
 
-fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) {
+fn input_schema(name: &str, needs: &mut HandlerRequirements) -> (InputSchema, Option<String>) {
     if needs.arguments > 1 {
         let message = format!("tool {name}: its handler asks for arguments twice");
         return (InputSchema::empty(), Some(message));

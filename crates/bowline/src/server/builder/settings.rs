@@ -125,7 +125,7 @@ impl Server {
     }
 
     /// Sets how long a client may take to respond to an input request of a handler ([`elicit`],
-    /// [`sample`], [`roots`]), until 2025-11-25. Default 5 min, since users answer. Then it fails,
+    /// [`sample`], [`list_roots`]), until 2025-11-25. Default 5 min, since users answer. Then it fails,
     /// and the request to the client is cancelled.
     ///
     /// Since 2026-07-28 no handler waits: a client has the time that is set with
@@ -133,7 +133,7 @@ impl Server {
     ///
     /// [`elicit`]: crate::server::Context::elicit
     /// [`sample`]: crate::server::Context::sample
-    /// [`roots`]: crate::server::Context::roots
+    /// [`list_roots`]: crate::server::Context::list_roots
     #[must_use]
     pub fn input_request_timeout(mut self, timeout: Duration) -> Self {
         self.input_request_timeout = Some(timeout);

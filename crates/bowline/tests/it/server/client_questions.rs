@@ -118,7 +118,7 @@ async fn the_error_names_the_capability_that_a_client_lacks() {
                 Ok::<_, ToolError>(())
             })
             .tool("roots", "Asks", |cx: Context| async move {
-                cx.roots("it").await?;
+                cx.list_roots("it").await?;
                 Ok::<_, ToolError>(())
             })
     };
@@ -191,7 +191,7 @@ async fn a_question_that_the_revision_does_not_have_is_named() {
 #[tokio::test]
 async fn the_error_kind_shows_that_the_client_lacks_a_capability() {
     let server = Server::new("asking", "1").tool("roots", "", |cx: Context| async move {
-        let error = cx.roots("it").await.expect_err("it can't be asked");
+        let error = cx.list_roots("it").await.expect_err("it can't be asked");
         error.to_string()
     });
     let client = connected(server, Revision::LATEST).await;

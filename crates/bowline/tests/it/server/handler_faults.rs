@@ -187,7 +187,7 @@ async fn notifications_after_the_response_are_not_sent() {
     assert!(!cx.progress(2, None, None));
     assert!(!cx.log(LoggingLevel::Info, RawJson::from("late")));
     assert!(cx.request_id().is_none());
-    let asked = cx.roots("late").await.expect_err("it is over");
+    let asked = cx.list_roots("late").await.expect_err("it is over");
     assert_ne!(asked.kind(), ErrorKind::Timeout);
 }
 
@@ -355,7 +355,7 @@ fn asks_for_roots(config: &mut bowline::ClientConfig) {
 async fn handlers_that_ask_back_don_t_wait_for_each_other() {
     let asks = tool("asks", |cx: Context| async move {
         for round in 0..4 {
-            let roots = cx.roots(&format!("round {round}")).await?;
+            let roots = cx.list_roots(&format!("round {round}")).await?;
             assert_eq!(roots.roots.len(), 1);
         }
         Ok::<_, ToolError>("done")

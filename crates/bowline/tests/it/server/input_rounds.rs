@@ -26,7 +26,7 @@ impl Till {
 
     /// Asks, and charges when the answer is there.
     async fn charges(self, cx: Context) -> Result<String, ToolError> {
-        cx.roots("roots").await?;
+        cx.list_roots("roots").await?;
         if cx.once("charge") {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -260,7 +260,7 @@ async fn until_there_are_some(till: Till, cx: Context) -> Result<String, ToolErr
         if cx.once("charge") {
             till.0.fetch_add(1, Ordering::Relaxed);
         }
-        received.push(cx.roots("roots").await?.roots.len());
+        received.push(cx.list_roots("roots").await?.roots.len());
     }
     Ok(format!("{received:?}"))
 }
@@ -334,7 +334,7 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
 #[tokio::test]
 async fn a_handler_that_ignores_errors_holds_up_no_other() {
     let asks = |cx: Context| async move {
-        while cx.roots("roots").await.is_err() {}
+        while cx.list_roots("roots").await.is_err() {}
         "asked"
     };
     let server = Server::new("till", "1").tool("pay", "", asks);

@@ -59,7 +59,7 @@ impl Handler for Talks {
             .logging(JsonObject::new())
     }
 
-    async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
+    async fn on_request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
         while request.context().log(LoggingLevel::Info, "a line") {}
         ControlFlow::Continue(request)
     }

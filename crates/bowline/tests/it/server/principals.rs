@@ -68,7 +68,7 @@ impl<S: Service<ToolRequest>> Service<ToolRequest> for Gullible<S> {
 
 /// Asks, and returns the principal.
 async fn asks(cx: Context) -> Result<String, ToolError> {
-    let roots = cx.roots("roots").await?;
+    let roots = cx.list_roots("roots").await?;
     let who = cx.principal().map(|who| who.id().to_owned());
     Ok(format!("{} roots for {who:?}", roots.roots.len()))
 }

@@ -12,7 +12,7 @@ use super::raw_client::RawClient;
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_came_during_a_stall_is_read_before_the_question_times_out() {
     let asks = |cx: Context| async move {
-        match cx.roots("roots").await {
+        match cx.list_roots("roots").await {
             Ok(roots) => format!("{} roots", roots.roots.len()),
             Err(error) => error.to_string(),
         }
