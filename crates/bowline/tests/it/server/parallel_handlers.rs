@@ -230,7 +230,7 @@ async fn a_handler_that_blocks_after_it_has_waited_holds_up_no_other() {
             let (gate, reached) = (gate.clone(), reached.clone());
             async move {
                 if waits {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    tokio::task::yield_now().await;
                 }
                 // Each wakes the connection from a thread that then blocks.
                 for step in 1..=3 {
