@@ -117,7 +117,7 @@ impl Server {
         server
     }
 
-    /// Creates a server whose requests a [`Handler`] answers. Registered features are not served;
+    /// Creates a server whose requests a [`Handler`] serves. Registered features are not served;
     /// [`features`](Self::features) notifies clients of changes.
     pub fn with_handler<H: Handler>(
         name: impl Into<String>,

@@ -249,7 +249,7 @@ impl Dispatch {
         reply
     }
 
-    /// Answers with the result if it is ready in time, and with a task otherwise.
+    /// Responds with the result if it is ready in time, and with a task otherwise.
     fn call_with_task_fallback(
         &self,
         mut called: ToolFuture,

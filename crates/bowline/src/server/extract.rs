@@ -348,7 +348,7 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
 
 /// All arguments of a [handler](HandlerFn): up to six, each of which is an [`Extract`].
 // `HandlerFn` has no bound on this: otherwise the compiler could not name the argument that is
-// wrong, only say that there is no handler.
+// wrong, only report that there is no handler.
 pub trait HandlerArguments: Sized + 'static {
     /// Extracts the arguments from a call.
     #[doc(hidden)]

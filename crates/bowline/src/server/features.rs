@@ -459,7 +459,7 @@ mod tests {
             done.send(()).expect("the test listens");
         });
         let waited = is_done.recv_timeout(Duration::from_secs(20));
-        waited.expect("nobody waits for a lock for ever");
+        waited.expect("no thread waits for a lock for ever");
         assert_eq!(dropped.try_iter().count(), 6);
     }
 }

@@ -25,10 +25,10 @@ use super::service::{ClientRequest, Serve, encode_result_with, method_not_found}
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// Answers requests by method, without the registered features: see
+/// Serves requests by method, without the registered features: see
 /// [`Server::with_handler`](super::Server::with_handler).
 ///
-/// Methods that are not implemented are answered with "method not found". Declare those that are
+/// Methods that are not implemented get the error "method not found". Declare those that are
 /// with [`capabilities`](Self::capabilities).
 ///
 /// ```
@@ -94,8 +94,8 @@ pub trait Handler: Send + Sync + 'static {
     ///         if request.method() != "tools/call" {
     ///             return ControlFlow::Continue(request);
     ///         }
-    ///         let answer = self.upstream.call("tools/call", request.params()).raw().await;
-    ///         ControlFlow::Break(answer.map_err(|error| match error.server_error() {
+    ///         let result = self.upstream.call("tools/call", request.params()).raw().await;
+    ///         ControlFlow::Break(result.map_err(|error| match error.server_error() {
     ///             Some(error) => error.clone(),
     ///             None => ErrorObject::internal_error("the server behind this one is gone"),
     ///         }))
@@ -257,12 +257,12 @@ pub(super) struct HandlerService<H> {
 
 /// Decodes the parameters, runs a method of the handler, and encodes its result with the server
 /// information.
-macro_rules! answered {
+macro_rules! respond_with {
     ($service:ident, $request:ident, $method:ident) => {{
         let params = $request.decode()?;
         $request.context.begin_rounds()?;
-        let answered = $service.handler.$method(params, $request.context.clone());
-        let mut result = answered.await?;
+        let handled = $service.handler.$method(params, $request.context.clone());
+        let mut result = handled.await?;
         let meta = $service.meta_for(&$request.context);
         let meta = add_server_info(&mut result.meta, meta.as_deref());
         encode_result_with(&$request.context, &result, meta)
@@ -297,16 +297,16 @@ impl<H: Handler> HandlerService<H> {
         };
         let applied = match method {
             Method::Discover => return self.discover(&request),
-            Method::ListTools => return answered!(self, request, list_tools),
-            Method::CallTool => return answered!(self, request, call_tool),
-            Method::ListResources => return answered!(self, request, list_resources),
+            Method::ListTools => return respond_with!(self, request, list_tools),
+            Method::CallTool => return respond_with!(self, request, call_tool),
+            Method::ListResources => return respond_with!(self, request, list_resources),
             Method::ListResourceTemplates => {
-                return answered!(self, request, list_resource_templates);
+                return respond_with!(self, request, list_resource_templates);
             }
-            Method::ReadResource => return answered!(self, request, read_resource),
-            Method::ListPrompts => return answered!(self, request, list_prompts),
-            Method::GetPrompt => return answered!(self, request, get_prompt),
-            Method::Complete => return answered!(self, request, complete),
+            Method::ReadResource => return respond_with!(self, request, read_resource),
+            Method::ListPrompts => return respond_with!(self, request, list_prompts),
+            Method::GetPrompt => return respond_with!(self, request, get_prompt),
+            Method::Complete => return respond_with!(self, request, complete),
             Method::Subscribe => self.subscribe(&request).await,
             Method::Unsubscribe => self.unsubscribe(&request),
             // The result is sent when the subscription ends.

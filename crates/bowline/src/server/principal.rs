@@ -27,7 +27,7 @@ use super::extract::{Extract, HandlerInput, HandlerRequirements, Rejection};
 /// }
 ///
 /// // In a handler:
-/// let server = Server::new("files", "1.0.0").tool("whoami", "Tells who asks", |who: Principal| async move {
+/// let server = Server::new("files", "1.0.0").tool("whoami", "Returns the id of the caller", |who: Principal| async move {
 ///     who.id().to_owned()
 /// });
 /// ```

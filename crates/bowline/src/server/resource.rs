@@ -158,7 +158,7 @@ impl ResourceDef {
     }
 
     /// How long clients may keep what it contains. Default: not at all. A handler that
-    /// returns a [`ReadResourceResult`] may say so itself.
+    /// returns a [`ReadResourceResult`] may set its own caching.
     #[must_use]
     pub fn cache(mut self, caching: Caching) -> Self {
         self.caching = caching;

@@ -1,4 +1,4 @@
-//! Tasks: tool calls that go on after they are answered.
+//! Tasks: tool calls that go on after their response.
 //!
 //! A call becomes a task where its tool [allows](super::ToolDef::task_support) it: in 2025-11-25
 //! when the client asks for one, with the extension `io.modelcontextprotocol/tasks` of 2026-07-28
@@ -10,7 +10,7 @@
 //! Files: `entry` is one task and the only place where its status changes, `store` holds all tasks
 //! within limits, `ended_tasks` decides which ended tasks are kept, `task_mode` decides which calls
 //! become tasks, `task_handler` runs a handler to the end of its task, `task_input` lets it ask the
-//! client, `task_methods` answers `tasks/*` requests, `timestamp` formats ISO 8601.
+//! client, `task_methods` serves `tasks/*` requests, `timestamp` formats ISO 8601.
 
 mod ended_tasks;
 mod entry;
@@ -71,7 +71,7 @@ impl TaskConfig {
 
     /// Sets the most tasks that run at a time, of all clients. Default 1000. A task that has ended
     /// doesn't count any more, once its handler is gone. Beyond the limit a call that has to become
-    /// a task is answered with "busy"; one that may become a task is served as a plain call.
+    /// a task gets the error "busy"; one that may become a task is served as a plain call.
     pub fn max_tasks(&mut self, tasks: usize) -> &mut Self {
         self.max_tasks = tasks;
         self

@@ -218,7 +218,7 @@ impl ToolDef {
         self
     }
 
-    /// Sets whether calls can become tasks, which go on after they are answered: for work that
+    /// Sets whether calls can become tasks, which go on after their response: for work that
     /// takes minutes or hours. The handler is written as any other.
     ///
     /// In 2025-11-25 the client asks for a task: with [`Optional`](TaskSupport::Optional) it may,

@@ -13,7 +13,7 @@ use crate::server::service::ClientRequest;
 
 impl Server {
     /// Adds a tower layer around the server: it sees every request but `initialize` and `ping`,
-    /// which the session answers itself, and may answer, refuse, delay or change it. The layer that
+    /// which the session handles itself, and may respond to it, refuse, delay or change it. The layer that
     /// is added last is the outermost.
     ///
     /// For a layer, `subscriptions/listen` completes when the subscription is open.
@@ -37,7 +37,7 @@ impl Server {
     ///     (token == "open sesame").then(|| Principal::new("ali baba"))
     /// }
     ///
-    /// /// Serves nobody whom it doesn't know.
+    /// /// Serves only clients that it knows.
     /// #[derive(Clone)]
     /// struct Authenticate<S>(S);
     ///
@@ -69,7 +69,7 @@ impl Server {
     /// }
     ///
     /// let server = Server::new("cave", "1.0.0")
-    ///     .tool("whoami", "Tells who asks", |who: Principal| async move { who.id().to_owned() })
+    ///     .tool("whoami", "Returns the id of the caller", |who: Principal| async move { who.id().to_owned() })
     ///     .layer(layer_fn(Authenticate));
     /// ```
     #[must_use]
@@ -100,7 +100,7 @@ impl Server {
     /// }
     ///
     /// let server = Server::new("cave", "1.0.0")
-    ///     .tool("whoami", "Tells who asks", |who: Principal| async move { who.id().to_owned() })
+    ///     .tool("whoami", "Returns the id of the caller", |who: Principal| async move { who.id().to_owned() })
     ///     .middleware(|request, next| async move {
     ///         let meta = request.context().meta();
     ///         let token = meta.get("com.example/token").and_then(|value| value.to::<String>().ok());

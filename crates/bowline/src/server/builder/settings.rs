@@ -142,8 +142,8 @@ impl Server {
 
     /// Sets how long requests that are being served may take when the server shuts down, or its
     /// client has left. Default 5 s. A tenth of a second before the deadline their handlers are
-    /// [notified](crate::server::Context::shutting_down) and can still answer; open requests are
-    /// then answered with an error. A client that has left may go on reading responses, until it
+    /// [notified](crate::server::Context::shutting_down) and can still respond; open requests
+    /// then get an error. A client that has left may go on reading responses, until it
     /// has read nothing for 5 s.
     #[must_use]
     pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {

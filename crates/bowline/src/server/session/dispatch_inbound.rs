@@ -49,9 +49,9 @@ pub(super) enum Invocation {
 pub(super) enum InvocationOutcome {
     /// A callback has returned.
     CallbackReturned,
-    /// A handler has answered on its first poll: when, and whether there is room for more
+    /// A handler has responded on its first poll: when, and whether there is room for more
     /// responses.
-    Answered { at: Instant, has_room: bool },
+    Responded { at: Instant, has_room: bool },
     /// A handler is pending and needs a task of its own.
     Pending(HandlerRun),
 }
@@ -118,10 +118,10 @@ impl Driver {
     /// Returns `true` if something may be run now: a handler only while there is room for its
     /// response.
     pub(super) fn has_invocation(&self) -> bool {
-        let may_answer = self.has_room && !self.inbound.is_empty();
+        let may_respond = self.has_room && !self.inbound.is_empty();
         let has_callback =
             !(self.urgent_notifications.is_empty() && self.ended_subscriptions.is_empty());
-        !self.is_in_callback && (may_answer || has_callback)
+        !self.is_in_callback && (may_respond || has_callback)
     }
 
     /// Takes the next invocation.
@@ -172,8 +172,8 @@ impl Driver {
         self.now = self.shared.now();
     }
 
-    /// Notes that a handler has answered in place.
-    pub(super) fn on_answered(&mut self, at: Instant, has_room: bool) {
+    /// Notes that a handler has responded in place.
+    pub(super) fn on_responded(&mut self, at: Instant, has_room: bool) {
         self.now = at;
         self.has_room = has_room;
     }
@@ -198,7 +198,7 @@ impl Driver {
 
 impl SessionCore {
     /// Registers a handler that continues beside the driver. Returns `true` if its request may
-    /// still be answered.
+    /// still get a response.
     pub(super) fn track_running(&mut self, context: &Context) -> bool {
         let key = context.inner().key;
         self.running.insert(key, context.clone());

@@ -48,7 +48,7 @@ pub(super) struct Driver {
     /// keep its notifications.
     pub(super) urgent_notifications: VecDeque<InboundNotification>,
     pub(super) to_cancel: Vec<Context>,
-    /// Handlers to notify that the session ends. They can still answer.
+    /// Handlers to notify that the session ends. They can still respond.
     pub(super) to_notify_of_shutdown: Vec<Context>,
     /// Queued requests that were cancelled: their handlers are never started.
     pub(super) withdrawn_requests: BTreeSet<RequestKey>,
@@ -56,7 +56,7 @@ pub(super) struct Driver {
     pub(super) jobs_to_start: Vec<Job>,
     /// Subscriptions that have ended and whose handler is to be called.
     pub(super) ended_subscriptions: Vec<Vec<HandlerSubscription>>,
-    /// `true` while the client reads, so that more handlers may answer.
+    /// `true` while the client reads, so that more handlers may respond.
     pub(super) has_room: bool,
     /// The time when the clock was last read: once for each handler, since reading it costs as much
     /// as running a small handler.
@@ -111,7 +111,7 @@ impl Driver {
     pub(super) fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
-        // The driver is awake: a handler that answers need not wake it.
+        // The driver is awake: a handler that responds need not wake it.
         core.driver = None;
         let mut has_worked = self.poll_read(&mut core, now, cx);
         let due = core.session.poll_timeout();
@@ -170,7 +170,7 @@ impl Driver {
             Poll::Pending => return false,
             Poll::Ready(Ok(1..)) => core.session.handle_read(now),
             Poll::Ready(Ok(0)) => {
-                // Requests that were sent before the end of the stream are still answered, in case
+                // Requests that were sent before the end of the stream are still served, in case
                 // the client reads on.
                 self.is_at_end = true;
                 core.session.handle_eof(now);

@@ -2,7 +2,7 @@
 //!
 //! The task that serves the connection runs it. While that task polls a handler in place, the
 //! driver is in its slot, and on a multi-thread runtime a replacement may take it over when the
-//! poll blocks: see `block_monitor`. The replaced task finishes its handler, answers through the
+//! poll blocks: see `block_monitor`. The replaced task finishes its handler, responds through the
 //! shared core, and then waits for the end of the session. The replacement goes on until then, unless it
 //! is replaced itself.
 
@@ -148,13 +148,13 @@ impl DriverSlot {
             };
             drop(state);
             state = match invocation.run(&self.shared, now, cx) {
-                InvocationOutcome::Answered { at, has_room } => {
+                InvocationOutcome::Responded { at, has_room } => {
                     let mut state = self.lock();
                     // A task that has replaced this one may have newer values.
                     if state.task == task
                         && let Some(driver) = &mut state.driver
                     {
-                        driver.on_answered(at, has_room);
+                        driver.on_responded(at, has_room);
                     }
                     state
                 }
@@ -202,7 +202,7 @@ impl DriverSlot {
             return None;
         };
         let mut core = self.shared.lock();
-        // Under the lock of the core: the handler has not answered yet, and will be forgotten when
+        // Under the lock of the core: the handler has not responded yet, and will be forgotten when
         // it does.
         if poll.is_done() {
             return None;

@@ -99,7 +99,7 @@ impl TaskStore {
     }
 }
 
-/// Waits until a task has ended, and answers as its call would have been answered (TK-9).
+/// Waits until a task has ended, and responds as its call would have (TK-9).
 async fn wait_for_result(entry: Arc<TaskEntry>, context: Context) -> RpcResult {
     let waiter = entry.add_result_waiter(&context);
     let outcome = entry.wait_until_ended().await;
