@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline::server::{Context, IntoToolError, Json, Partial, Server, State, ToolError, tool};
+use bowline::server::{
+    CompletionInput, Context, IntoToolError, Json, Server, State, ToolError, tool,
+};
 use bowline::transport::stdio;
 use bowline::types::elicitation::{ElicitFormParams, ElicitValue, FormSchema, PrimitiveSchema};
 use schemars::JsonSchema;
@@ -83,7 +85,7 @@ async fn read(Name { name }: Name, State(notes): State<Notes>) -> Option<String>
     notes.lock().unwrap().get(&name).cloned()
 }
 
-async fn complete(typed: Partial, State(notes): State<Notes>) -> Vec<String> {
+async fn complete(typed: CompletionInput, State(notes): State<Notes>) -> Vec<String> {
     let notes = notes.lock().unwrap();
     let names = notes.keys().filter(|name| name.starts_with(&typed.value));
     names.cloned().collect()

@@ -93,7 +93,7 @@ pub use caching::Caching;
 pub use context::Context;
 pub use extract::{Extension, Extract, HandlerArguments, HandlerFn, State};
 #[doc(hidden)]
-pub use extract::{Input, Needs, Rejection};
+pub use extract::{HandlerInput, HandlerRequirements, Rejection};
 pub use features::ServerFeatures;
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
@@ -101,9 +101,9 @@ pub use http::HttpConfig;
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;
-pub use prompt::{IntoCompletion, IntoPrompt, Partial, PromptDef, prompt};
+pub use prompt::{CompletionInput, IntoCompletion, IntoPrompt, PromptDef, prompt};
 pub use resource::{IntoResource, ResourceDef, TemplateDef, Uri, resource, template};
-pub use running_server::{InMemory, Running};
+pub use running_server::{InMemoryTransport, RunningServer};
 pub use service::ClientRequest;
 pub use tasks::TaskConfig;
 pub use tool::{ToolDef, tool};

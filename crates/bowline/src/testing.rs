@@ -70,7 +70,7 @@
 //! # }
 //! ```
 //!
-//! To test a server of your own with the real client, use `in_memory` of `server::Running`, which
+//! To test a server of your own with the real client, use `in_memory` of `server::RunningServer`, which
 //! is a transport to it.
 //!
 //! ```

@@ -1,7 +1,7 @@
 //! `bowline serve`: serves on stdin and stdout until the client closes them.
 
 use anyhow::Context as _;
-use bowline::server::Running;
+use bowline::server::RunningServer;
 use bowline::transport::stdio;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -34,7 +34,7 @@ pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::
 }
 
 /// Shuts down gracefully at the first signal, and closes at once at the second.
-fn end_when_told(server: Running) -> anyhow::Result<impl Future<Output = ()>> {
+fn end_when_told(server: RunningServer) -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("cannot listen for signals");
     let mut signals = [
         listen(SignalKind::terminate())?,

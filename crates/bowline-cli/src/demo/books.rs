@@ -1,6 +1,6 @@
 //! Completion that depends on another argument: the titles are those of the author.
 
-use bowline::server::{Partial, Server, template};
+use bowline::server::{CompletionInput, Server, template};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -50,7 +50,7 @@ async fn read_book(wanted: Book) -> Option<String> {
     book.map(|(author, title, year)| format!("{title} by {author}, {year}"))
 }
 
-async fn complete_author(typed: Partial) -> Vec<&'static str> {
+async fn complete_author(typed: CompletionInput) -> Vec<&'static str> {
     let authors = BOOKS.iter().map(|(author, ..)| *author);
     let mut authors: Vec<_> = authors
         .filter(|author| author.starts_with(&typed.value))
@@ -59,7 +59,7 @@ async fn complete_author(typed: Partial) -> Vec<&'static str> {
     authors
 }
 
-async fn complete_title(typed: Partial) -> Vec<&'static str> {
+async fn complete_title(typed: CompletionInput) -> Vec<&'static str> {
     // The client sends the author if it is already known (since 2025-06-18).
     let known = typed.arguments.get("author");
     let books = BOOKS.iter().filter(|(author, title, _)| {

@@ -110,7 +110,7 @@ async fn ask_model(Question { question }: Question, cx: Context) -> Result<Strin
 }
 
 async fn list_roots(cx: Context) -> Result<String, ToolError> {
-    let answer = cx.roots("roots").await?;
+    let answer = cx.list_roots("roots").await?;
     let roots = answer.roots.into_iter().map(|root| match root.name {
         Some(name) => format!("{name}: {}", root.uri),
         None => root.uri,

@@ -52,7 +52,7 @@ fn one() -> u32 {
 
 async fn increment(Increment { by }: Increment, State(app): State<Arc<App>>) -> u64 {
     let before = app.counter.fetch_add(by.into(), Ordering::Relaxed);
-    app.features.resource_updated(COUNTER);
+    app.features.notify_resource_updated(COUNTER);
     before.wrapping_add(by.into())
 }
 

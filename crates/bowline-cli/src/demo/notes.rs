@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bowline::server::{
-    Partial, Server, ServerFeatures, State, ToolError, Uri, resource, template, tool,
+    CompletionInput, Server, ServerFeatures, State, ToolError, Uri, resource, template, tool,
 };
 use bowline::types::common::{Annotations, Role};
 use bowline::types::tools::ToolAnnotations;
@@ -83,7 +83,7 @@ async fn note_add(
     if is_new {
         list(&app.features, &uri, &name)?;
     } else {
-        app.features.resource_updated(&uri);
+        app.features.notify_resource_updated(&uri);
     }
     Ok(format!("stored as {uri}"))
 }
@@ -124,7 +124,10 @@ async fn read_note(Name { name }: Name, State(app): State<Arc<App>>) -> Option<S
 }
 
 /// Suggests names of notes, for templates and prompts.
-pub(super) async fn complete_name(typed: Partial, State(app): State<Arc<App>>) -> Vec<String> {
+pub(super) async fn complete_name(
+    typed: CompletionInput,
+    State(app): State<Arc<App>>,
+) -> Vec<String> {
     let notes = app.notes();
     let names = notes.keys().filter(|name| name.starts_with(&typed.value));
     names.cloned().collect()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline::server::{Partial, Server, State, ToolError, base64, prompt};
+use bowline::server::{CompletionInput, Server, State, ToolError, base64, prompt};
 use bowline::types::common::Role;
 use bowline::types::content::ContentBlock;
 use bowline::types::prompts::PromptMessage;
@@ -49,7 +49,7 @@ async fn greet(Greet { name, style }: Greet) -> String {
     format!("Write a {style} greeting for {name}.")
 }
 
-async fn complete_style(typed: Partial) -> Vec<&'static str> {
+async fn complete_style(typed: CompletionInput) -> Vec<&'static str> {
     let mut styles = vec!["formal", "friendly", "nautical"];
     styles.retain(|style| style.starts_with(&typed.value));
     styles

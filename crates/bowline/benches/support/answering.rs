@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use bowline::server::{Running, Server};
+use bowline::server::{RunningServer, Server};
 use bowline::transport::Stream;
 use bowline::types::Era;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ struct Echo {
 }
 
 /// A server with `echo` and other tools, as many as it says in all.
-pub(crate) fn echo(tools: usize) -> Result<Running, bowline::Error> {
+pub(crate) fn echo(tools: usize) -> Result<RunningServer, bowline::Error> {
     let echo = |Echo { text }: Echo| async move { text };
     let mut server = Server::new("echo", "0");
     for number in 1..tools {
@@ -31,7 +31,7 @@ pub(crate) fn echo(tools: usize) -> Result<Running, bowline::Error> {
 
 /// Calls `echo` so often with 100 bytes, of which so many calls are open at once.
 pub(crate) async fn call(
-    server: &Running,
+    server: &RunningServer,
     era: Era,
     window: usize,
     calls: usize,

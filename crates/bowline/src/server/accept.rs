@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use super::running_server::Running;
+use super::running_server::RunningServer;
 use super::telemetry::listener_span;
 use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
@@ -49,7 +49,7 @@ impl Listener for UnixListener {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// Serves every client that a listener accepts, until the server is [shut
     /// down](Self::shut_down). Beyond the [limit](super::Server::max_sessions) clients wait to be
     /// accepted. A client that sends nothing within the [handshake
@@ -61,7 +61,7 @@ impl Running {
     ///
     /// let server = Server::new("shared", "1.0.0").tool("hello", "Greets", || async { "hello" });
     /// let listener = tokio::net::TcpListener::bind("127.0.0.1:7000").await?;
-    /// server.build()?.listen(listener).await?;
+    /// server.build()?.serve_listener(listener).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -73,7 +73,7 @@ impl Running {
     /// # Errors
     ///
     /// When the listener fails permanently.
-    pub async fn listen(&self, listener: impl Listener) -> Result<(), Error> {
+    pub async fn serve_listener(&self, listener: impl Listener) -> Result<(), Error> {
         let span = listener_span(self.name());
         self.accept_all(listener).instrument(span).await
     }
@@ -97,7 +97,9 @@ impl Running {
                 }
                 AcceptEvent::Accepted(Err(error)) => {
                     let message = error.to_string();
-                    return Err(Error::new(ErrorKind::Transport, message).in_operation("listen"));
+                    return Err(
+                        Error::new(ErrorKind::Transport, message).in_operation("serve_listener")
+                    );
                 }
             }
         }

@@ -80,7 +80,7 @@ pub(super) struct BlockedPoll {
 }
 
 impl BlockedPoll {
-    /// Returns `true` if the poll has returned. What the handler has answered by then may not have
+    /// Returns `true` if the poll has returned. The response of the handler may not have
     /// reached the session yet.
     pub(super) fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)

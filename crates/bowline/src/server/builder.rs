@@ -22,7 +22,7 @@ use super::output::IntoToolResult;
 use super::prompt::{IntoCompletion, IntoPrompt, PromptDef, prompt};
 use super::resource::{IntoResource, ResourceDef, TemplateDef, resource, template};
 use super::round_state_seal::RoundSeal;
-use super::running_server::Running;
+use super::running_server::RunningServer;
 use super::server_core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::service::Service;
 use super::session_set::SessionSet;
@@ -43,7 +43,7 @@ pub struct Server {
     handshake_timeout: Duration,
     frame_timeout: Duration,
     handler_timeout: Option<Duration>,
-    question_timeout: Option<Duration>,
+    input_request_timeout: Option<Duration>,
     shutdown_deadline: Option<Duration>,
     max_sessions: usize,
     max_blocking: usize,
@@ -53,8 +53,8 @@ pub struct Server {
     seal_key: Option<[u8; 32]>,
     seal_lifetime: Duration,
     has_single_use: bool,
-    max_used_rounds: usize,
-    max_questions: usize,
+    max_used_request_states: usize,
+    max_input_requests: usize,
     tasks: TaskConfig,
     on_notification: Option<Box<OnNotification>>,
     /// Creates the service that serves requests instead of the features, and its capabilities.
@@ -85,7 +85,7 @@ impl Server {
             handshake_timeout: Duration::from_secs(30),
             frame_timeout: Duration::from_secs(60),
             handler_timeout: None,
-            question_timeout: None,
+            input_request_timeout: None,
             shutdown_deadline: None,
             max_sessions: 10_000,
             max_blocking: DEFAULT_SESSION_SHARE,
@@ -95,8 +95,8 @@ impl Server {
             seal_key: None,
             seal_lifetime: Duration::from_secs(600),
             has_single_use: false,
-            max_used_rounds: 100_000,
-            max_questions: 100,
+            max_used_request_states: 100_000,
+            max_input_requests: 100,
             tasks: TaskConfig::new(),
             on_notification: None,
             handler: None,
@@ -107,7 +107,7 @@ impl Server {
 
     /// Creates a server that shares the features of another one, now and later: for a process that
     /// serves the same features over several transports.
-    pub fn sharing(
+    pub fn with_shared_features(
         name: impl Into<String>,
         version: impl Into<String>,
         features: &ServerFeatures,
@@ -117,7 +117,7 @@ impl Server {
         server
     }
 
-    /// Creates a server whose requests a [`Handler`] answers. Registered features are not served;
+    /// Creates a server whose requests a [`Handler`] serves. Registered features are not served;
     /// [`features`](Self::features) notifies clients of changes.
     pub fn with_handler<H: Handler>(
         name: impl Into<String>,
@@ -247,7 +247,7 @@ impl Server {
     /// `of` is the name of the prompt or the text of the template.
     ///
     /// ```
-    /// use bowline::server::{Partial, Server};
+    /// use bowline::server::{CompletionInput, Server};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -258,7 +258,7 @@ impl Server {
     ///     .prompt("paint", "Paints the house", |Paint { colour }: Paint| async move {
     ///         format!("Paint the house {colour}.")
     ///     })
-    ///     .completion("paint", "colour", |typed: Partial| async move {
+    ///     .completion("paint", "colour", |typed: CompletionInput| async move {
     ///         let mut colours = vec!["red", "green", "blue"];
     ///         colours.retain(|colour| colour.starts_with(&typed.value));
     ///         colours
@@ -300,7 +300,7 @@ impl Server {
     /// # Errors
     ///
     /// When a feature can't be served: the error names it.
-    pub fn build(mut self) -> Result<Running, Error> {
+    pub fn build(mut self) -> Result<RunningServer, Error> {
         let problem = self.features.contents().problem(&self.states);
         if let Some(problem) = self.duplicate.take().or(problem) {
             return Err(config_error(problem));
@@ -322,12 +322,12 @@ impl Server {
             service = layer(service);
         }
         let has_logging = capabilities().logging.is_some();
-        Ok(Running::new(ServerCore {
+        Ok(RunningServer::new(ServerCore {
             service,
             states: self.states,
             seal,
             used_round_states,
-            max_questions: self.max_questions,
+            max_input_requests: self.max_input_requests,
             has_logging,
             meta: result_meta(&self.info),
             name: self.info.name.as_str().into(),
@@ -348,14 +348,14 @@ impl Server {
     }
 
     fn used_round_states(&self) -> Box<dyn UsedRoundStates> {
-        Box::new(InProcessRoundStates::new(self.max_used_rounds))
+        Box::new(InProcessRoundStates::new(self.max_used_request_states))
     }
 
     fn session_config(&self) -> SessionConfig {
         let mut config = SessionConfig::new(self.info.clone());
         config.revisions(self.revisions);
         config.handler_timeout(self.handler_timeout);
-        if let Some(timeout) = self.question_timeout {
+        if let Some(timeout) = self.input_request_timeout {
             config.request_timeouts(Timeouts::new(timeout, timeout));
         }
         // Layers see requests about the session too.

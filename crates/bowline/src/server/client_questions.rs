@@ -73,7 +73,7 @@ impl Context {
     /// effects before the question are repeated, unless [`once`](Self::once) guards them. Answers
     /// of earlier rounds are returned again, those of one key in the order of arrival; so each run
     /// has to ask the same questions until then. A request may ask [a limited
-    /// number](super::Server::max_questions) of questions in all its runs.
+    /// number](super::Server::max_input_requests) of questions in all its runs.
     ///
     /// Cancel safe: the client's work on the request is cancelled.
     ///
@@ -180,7 +180,7 @@ impl Context {
     }
 
     /// Returns a unique string that can't be guessed, for instance the id of a URL elicitation: see
-    /// [`ServerFeatures::elicitation_done`](super::ServerFeatures::elicitation_done).
+    /// [`ServerFeatures::complete_url_elicitation`](super::ServerFeatures::complete_url_elicitation).
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Context {
     /// # Errors
     ///
     /// As for [`sample`](Self::sample).
-    pub async fn roots(&self, key: &str) -> Result<ListRootsResult, Error> {
+    pub async fn list_roots(&self, key: &str) -> Result<ListRootsResult, Error> {
         if self.client_capabilities().roots.is_none() {
             let needed = ClientCapabilities::new().roots(RootsCapability::new());
             return Err(self.missing_capability("roots", needed));
@@ -216,7 +216,7 @@ impl Context {
     /// In the handshake era a handler runs once. In the stateless era, where it runs again with
     /// each round of answers, the keys are kept by the client between two rounds, sealed: it can't
     /// change them, but it can send the same state twice, and then the round is run twice, with its
-    /// effects. With [`Server::single_use_rounds`](super::Server::single_use_rounds) each state is
+    /// effects. With [`Server::single_use_request_state`](super::Server::single_use_request_state) each state is
     /// accepted once by this process, so that `true` is returned at most once from the first
     /// request to the last answer. That is not at least once: when a round is lost after it has
     /// begun, the client has to start again. A request that starts again is another one, with or
@@ -234,7 +234,7 @@ impl Context {
     ///     if cx.once("kitchen") {
     ///         notify_kitchen();
     ///     }
-    ///     let roots = cx.roots("recipes").await?;
+    ///     let roots = cx.list_roots("recipes").await?;
     ///     Ok(format!("recipes come from {} folders", roots.roots.len()))
     /// }
     ///
@@ -346,7 +346,7 @@ impl Context {
             }
             (None, None) => {}
         }
-        if rounds.request_count() >= self.inner().session.server.max_questions {
+        if rounds.request_count() >= self.inner().session.server.max_input_requests {
             return QuestionLookup::TooMany;
         }
         rounds.request_input(&name, question);
@@ -355,7 +355,7 @@ impl Context {
     }
 
     fn too_many_questions(&self) -> Error {
-        let most = self.inner().session.server.max_questions;
+        let most = self.inner().session.server.max_input_requests;
         let message = format!("too many questions: a request may ask at most {most}");
         Error::new(ErrorKind::State, message.clone()).caused_by(NoAnswer::Message(message))
     }

@@ -31,7 +31,7 @@ use crate::logged::entered;
 /// The context of a request: what a handler can learn and do while it serves it. Clones share one
 /// context.
 ///
-/// It stays valid when the request is answered or cancelled; notifications are then refused or
+/// It stays valid after the response and when the request is cancelled; notifications are then refused or
 /// dropped.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
@@ -137,7 +137,7 @@ impl Context {
         self.0.task.get()?.upgrade()
     }
 
-    /// Returns `true` if the request has become a task, which goes on after it is answered.
+    /// Returns `true` if the request has become a task, which goes on after its response.
     pub fn is_task(&self) -> bool {
         self.0.task.get().is_some()
     }
@@ -157,7 +157,7 @@ impl Context {
         self.0.method.as_str()
     }
 
-    /// Returns the client's id of the request, while it may be answered.
+    /// Returns the client's id of the request, until its response is sent.
     pub fn request_id(&self) -> Option<RequestId> {
         let core = self.0.session.lock();
         core.session.request_id(self.0.key).cloned()
@@ -264,7 +264,7 @@ impl Context {
         self.0.is_shutting_down.load(Ordering::Acquire)
     }
 
-    /// Waits until the server shuts down or the request is cancelled: for a handler that can answer
+    /// Waits until the server shuts down or the request is cancelled: for a handler that can respond
     /// with a partial result. Cancel safe.
     pub async fn shutting_down(&self) {
         self.wait_until(|context| context.is_shutting_down() || context.is_cancelled())
@@ -287,7 +287,7 @@ impl Context {
         self.0.ends.notify_waiters();
     }
 
-    /// Marks the server as shutting down: the request can still be answered.
+    /// Marks the server as shutting down: a response can still be sent.
     pub(super) fn shut_down(&self) {
         self.0.is_shutting_down.store(true, Ordering::Release);
         self.0.ends.notify_waiters();
@@ -305,7 +305,7 @@ impl Context {
         HoldStatus(Arc::downgrade(&self.0))
     }
 
-    /// Ends one hold. The last one frees the place of a request that was not answered.
+    /// Ends one hold. The last one frees the place of a request without a response.
     pub(super) fn release_hold(&self) {
         if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             let release = |core: &mut SessionCore, now| core.session.release(now, self.0.key);
@@ -315,7 +315,7 @@ impl Context {
 
     /// Sends progress, where the client has asked for it: the progress so far, the total, and a
     /// message. Returns `true` if it was sent: it is not where the client has sent no progress
-    /// token, when the request is answered or cancelled, and while the client doesn't read.
+    /// token, after the response or the cancellation, and while the client doesn't read.
     /// Progress has to increase, so a value that is not above the last one isn't sent either.
     ///
     /// For a [task](Self::is_task) the message becomes its status message; with the extension of
@@ -362,7 +362,7 @@ impl Context {
     /// handshake era until it sets a level, and only what the request asks for in the stateless
     /// era. Returns `true` if it was sent.
     pub fn log(&self, level: LoggingLevel, data: impl Into<RawJson>) -> bool {
-        if !self.wants_log(&level) {
+        if !self.is_log_enabled(&level) {
             return false;
         }
         let mut params = LoggingMessageParams::new(level, data);
@@ -372,7 +372,7 @@ impl Context {
     }
 
     /// Returns `true` if a log message of this level would be sent.
-    pub fn wants_log(&self, level: &LoggingLevel) -> bool {
+    pub fn is_log_enabled(&self, level: &LoggingLevel) -> bool {
         if !self.0.session.server.has_logging || !self.may_notify() {
             return false;
         }
@@ -410,7 +410,7 @@ impl Context {
             let session = &self.0.session;
             session.with(|core, _| core.session.notify(about, method.as_str(), members))
         };
-        // The request of a task is answered, and the token goes on until the task has ended
+        // The response to the request of a task is sent, and the token goes on until the task has ended
         // (LC-127).
         let sent = if self.is_task() {
             let task = self.task();

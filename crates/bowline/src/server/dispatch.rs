@@ -88,7 +88,7 @@ impl Dispatch {
             let mut tasks = ServerTasksCapability::new()
                 .cancel(JsonObject::new())
                 .requests(ServerTaskRequests::new().tools(calls));
-            tasks.list = self.tasks.is_listed().then(JsonObject::new);
+            tasks.list = self.tasks.has_list().then(JsonObject::new);
             capabilities.tasks = Some(tasks);
         }
         capabilities
@@ -249,7 +249,7 @@ impl Dispatch {
         reply
     }
 
-    /// Answers with the result if it is ready in time, and with a task otherwise.
+    /// Responds with the result if it is ready in time, and with a task otherwise.
     fn call_with_task_fallback(
         &self,
         mut called: ToolFuture,

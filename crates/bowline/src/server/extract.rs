@@ -42,17 +42,17 @@ use super::validation::ToolValidators;
 pub trait Extract: Sized + Send + 'static {
     /// Extracts the value from a call.
     #[doc(hidden)]
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection>;
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection>;
 
     /// Declares what it needs, before there is a call.
     #[doc(hidden)]
-    fn declare(needs: &mut Needs);
+    fn declare(needs: &mut HandlerRequirements);
 }
 
 /// The input of a handler.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Input<'a> {
+pub struct HandlerInput<'a> {
     pub(super) arguments: Arguments<'a>,
     pub(super) context: &'a Context,
     /// The resource that is read.
@@ -61,7 +61,7 @@ pub struct Input<'a> {
     pub(super) checks: Option<&'a ToolValidators>,
 }
 
-impl Input<'_> {
+impl HandlerInput<'_> {
     /// Checks arguments that were decoded: errors of decoding are clearer, so they come first.
     fn check(&self) -> Result<(), Rejection> {
         match (self.checks, self.arguments) {
@@ -100,7 +100,7 @@ impl From<ErrorObject> for Rejection {
 /// What a handler needs, known before there is a call.
 #[doc(hidden)]
 #[derive(Debug, Default)]
-pub struct Needs {
+pub struct HandlerRequirements {
     /// The schema of its arguments, and how many argument types it has.
     pub(super) schema: Option<schemars::Schema>,
     pub(super) arguments: usize,
@@ -111,7 +111,7 @@ pub struct Needs {
 // Errors of the compiler show the trait's own message, which names what to derive.
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         match input.arguments {
             Arguments::Json(text) => {
                 serde_json::from_str(text).map_err(|_| arguments_error::<T>(text))
@@ -123,7 +123,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for T {
         }
     }
 
-    fn declare(needs: &mut Needs) {
+    fn declare(needs: &mut HandlerRequirements) {
         needs.arguments += 1;
         needs.schema = Some(schemars::schema_for!(T));
     }
@@ -177,11 +177,11 @@ fn truncate_middle(message: &str) -> Cow<'_, str> {
 }
 
 impl Extract for Context {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         Ok(input.context.clone())
     }
 
-    fn declare(_: &mut Needs) {}
+    fn declare(_: &mut HandlerRequirements) {}
 }
 
 /// State that all handlers share, given with [`Server::state`](super::Server::state).
@@ -209,7 +209,7 @@ impl<T> Deref for State<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         let state = input.context.states().get::<T>();
         state.cloned().map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
@@ -218,7 +218,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
         })
     }
 
-    fn declare(needs: &mut Needs) {
+    fn declare(needs: &mut HandlerRequirements) {
         needs.states.push((TypeId::of::<T>(), type_name::<T>()));
     }
 }
@@ -253,7 +253,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 pub struct Extension<T>(pub T);
 
 impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         let extension = input.context.extension::<T>();
         extension.map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
@@ -262,7 +262,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
         })
     }
 
-    fn declare(_: &mut Needs) {}
+    fn declare(_: &mut HandlerRequirements) {}
 }
 
 /// Values by their type.
@@ -324,7 +324,7 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn run(
         &self,
-        input: &Input<'_>,
+        input: &HandlerInput<'_>,
     ) -> Result<impl Future<Output = Self::Output> + Send + use<Self, Arguments>, Rejection>
     where
         Arguments: HandlerArguments,
@@ -336,11 +336,11 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
 
     /// Returns what it needs.
     #[doc(hidden)]
-    fn needs() -> Needs
+    fn needs() -> HandlerRequirements
     where
         Arguments: HandlerArguments,
     {
-        let mut needs = Needs::default();
+        let mut needs = HandlerRequirements::default();
         Arguments::declare(&mut needs);
         needs
     }
@@ -348,27 +348,27 @@ pub trait HandlerFn<Arguments>: Clone + Send + Sync + 'static {
 
 /// All arguments of a [handler](HandlerFn): up to six, each of which is an [`Extract`].
 // `HandlerFn` has no bound on this: otherwise the compiler could not name the argument that is
-// wrong, only say that there is no handler.
+// wrong, only report that there is no handler.
 pub trait HandlerArguments: Sized + 'static {
     /// Extracts the arguments from a call.
     #[doc(hidden)]
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection>;
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection>;
 
     /// Declares what they need, before there is a call.
     #[doc(hidden)]
-    fn declare(needs: &mut Needs);
+    fn declare(needs: &mut HandlerRequirements);
 }
 
 macro_rules! handlers {
     ($($argument:ident),*) => {
         impl<$($argument: Extract),*> HandlerArguments for ($($argument,)*) {
             #[allow(unused_variables, clippy::unused_unit, reason = "a handler may need nothing")]
-            fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+            fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
                 Ok(($($argument::extract(input)?,)*))
             }
 
             #[allow(unused_variables, reason = "as above")]
-            fn declare(needs: &mut Needs) {
+            fn declare(needs: &mut HandlerRequirements) {
                 $($argument::declare(needs);)*
             }
         }

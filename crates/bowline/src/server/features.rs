@@ -9,7 +9,7 @@ use bowline_types::capabilities::{
     PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
 
-use super::extract::{HandlerArguments, HandlerFn, Needs, States};
+use super::extract::{HandlerArguments, HandlerFn, HandlerRequirements, States};
 use super::named_table::NamedTable;
 use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
@@ -148,7 +148,7 @@ impl Contents {
     }
 }
 
-fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
+fn missing_state(name: &str, needs: &HandlerRequirements, states: &States) -> Option<String> {
     let missing = needs.states.iter().find(|(id, _)| !states.has(*id));
     missing.map(|(_, state)| {
         format!("{name}: its handler asks for State<{state}>, which Server::state was not given")
@@ -163,7 +163,7 @@ fn missing_state(name: &str, needs: &Needs, states: &States) -> Option<String> {
 /// ```
 /// use bowline::server::{Server, tool};
 ///
-/// let server = Server::new("plugins", "1.0.0").with_tools();
+/// let server = Server::new("plugins", "1.0.0").declare_tools();
 /// let features = server.features();
 /// // Later, when it runs:
 /// features.add_tool(tool("new", || async { "something new" }))?;
@@ -203,7 +203,7 @@ impl ServerFeatures {
             contents.had_task_tools |= tool.tasks.is_some();
             contents.tools.insert(&name, tool)
         }));
-        self.tools_changed();
+        self.notify_tools_changed();
     }
 
     /// Removes a tool. Returns `true` if it was there.
@@ -211,7 +211,7 @@ impl ServerFeatures {
         let removed = self.change(|contents| contents.tools.remove(name));
         let was_there = removed.is_some();
         if was_there {
-            self.tools_changed();
+            self.notify_tools_changed();
         }
         was_there
     }
@@ -232,7 +232,7 @@ impl ServerFeatures {
     pub(super) fn insert_resource(&self, resource: ResourceDef) {
         let uri = resource.resource.uri.clone();
         drop(self.change(|contents| contents.resources.insert(&uri, resource)));
-        self.resources_changed();
+        self.notify_resources_changed();
     }
 
     /// Removes a resource. Returns `true` if it was there.
@@ -240,7 +240,7 @@ impl ServerFeatures {
         let removed = self.change(|contents| contents.resources.remove(uri));
         let was_there = removed.is_some();
         if was_there {
-            self.resources_changed();
+            self.notify_resources_changed();
         }
         was_there
     }
@@ -261,7 +261,7 @@ impl ServerFeatures {
     pub(super) fn insert_template(&self, template: TemplateDef) {
         let pattern = template.template.uri_template.clone();
         drop(self.change(|contents| contents.templates.insert(&pattern, template)));
-        self.resources_changed();
+        self.notify_resources_changed();
     }
 
     /// Removes a template. Returns `true` if it was there.
@@ -269,7 +269,7 @@ impl ServerFeatures {
         let removed = self.change(|contents| contents.templates.remove(uri_template));
         let was_there = removed.is_some();
         if was_there {
-            self.resources_changed();
+            self.notify_resources_changed();
         }
         was_there
     }
@@ -290,7 +290,7 @@ impl ServerFeatures {
     pub(super) fn insert_prompt(&self, prompt: PromptDef) {
         let name = prompt.prompt.name.clone();
         drop(self.change(|contents| contents.prompts.insert(&name, prompt)));
-        self.prompts_changed();
+        self.notify_prompts_changed();
     }
 
     /// Removes a prompt. Returns `true` if it was there.
@@ -298,7 +298,7 @@ impl ServerFeatures {
         let removed = self.change(|contents| contents.prompts.remove(name));
         let was_there = removed.is_some();
         if was_there {
-            self.prompts_changed();
+            self.notify_prompts_changed();
         }
         was_there
     }
@@ -333,24 +333,24 @@ impl ServerFeatures {
     /// Notifies subscribed clients that the list of tools has changed, for a
     /// [`Handler`](super::Handler) with a list of its own. Changes made through this type are
     /// announced automatically.
-    pub fn tools_changed(&self) {
+    pub fn notify_tools_changed(&self) {
         self.sessions.notify_change(Change::Tools);
     }
 
     /// Notifies subscribed clients that the list of resources or templates has changed: see
-    /// [`tools_changed`](Self::tools_changed).
-    pub fn resources_changed(&self) {
+    /// [`notify_tools_changed`](Self::notify_tools_changed).
+    pub fn notify_resources_changed(&self) {
         self.sessions.notify_change(Change::Resources);
     }
 
     /// Notifies subscribed clients that the list of prompts has changed: see
-    /// [`tools_changed`](Self::tools_changed).
-    pub fn prompts_changed(&self) {
+    /// [`notify_tools_changed`](Self::notify_tools_changed).
+    pub fn notify_prompts_changed(&self) {
         self.sessions.notify_change(Change::Prompts);
     }
 
     /// Notifies subscribed clients that the contents of a resource have changed.
-    pub fn resource_updated(&self, uri: &str) {
+    pub fn notify_resource_updated(&self, uri: &str) {
         self.sessions.notify_change(Change::Resource(uri));
     }
 
@@ -365,7 +365,7 @@ impl ServerFeatures {
     ///
     /// [`ElicitUrlParams::elicitation_id`]: bowline_types::elicitation::ElicitUrlParams::elicitation_id
     /// [`Context::unique_id`]: super::Context::unique_id
-    pub fn elicitation_done(&self, id: &str) -> bool {
+    pub fn complete_url_elicitation(&self, id: &str) -> bool {
         self.sessions.complete_url_elicitation(id)
     }
 
@@ -459,7 +459,7 @@ mod tests {
             done.send(()).expect("the test listens");
         });
         let waited = is_done.recv_timeout(Duration::from_secs(20));
-        waited.expect("nobody waits for a lock for ever");
+        waited.expect("no thread waits for a lock for ever");
         assert_eq!(dropped.try_iter().count(), 6);
     }
 }

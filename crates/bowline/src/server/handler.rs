@@ -25,10 +25,10 @@ use super::service::{ClientRequest, Serve, encode_result_with, method_not_found}
 use crate::RpcResult;
 use crate::transport::BoxFuture;
 
-/// Answers requests by method, without the registered features: see
+/// Serves requests by method, without the registered features: see
 /// [`Server::with_handler`](super::Server::with_handler).
 ///
-/// Methods that are not implemented are answered with "method not found". Declare those that are
+/// Methods that are not implemented get the error "method not found". Declare those that are
 /// with [`capabilities`](Self::capabilities).
 ///
 /// ```
@@ -62,8 +62,8 @@ use crate::transport::BoxFuture;
 /// A handler whose lists change declares that in its capabilities (`list_changed`, and `subscribe`
 /// for resources), and announces changes with the server's
 /// [`ServerFeatures`](super::ServerFeatures), which [`Server::features`](super::Server::features)
-/// and [`Context::features`] return: [`tools_changed`](super::ServerFeatures::tools_changed),
-/// [`resource_updated`](super::ServerFeatures::resource_updated) and so on.
+/// and [`Context::features`] return: [`notify_tools_changed`](super::ServerFeatures::notify_tools_changed),
+/// [`notify_resource_updated`](super::ServerFeatures::notify_resource_updated) and so on.
 pub trait Handler: Send + Sync + 'static {
     /// Returns the capabilities of the server. Called once for each client, and for each
     /// `server/discover`.
@@ -90,19 +90,19 @@ pub trait Handler: Send + Sync + 'static {
     /// struct Proxy { upstream: Client }
     ///
     /// impl Handler for Proxy {
-    ///     async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
+    ///     async fn on_request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
     ///         if request.method() != "tools/call" {
     ///             return ControlFlow::Continue(request);
     ///         }
-    ///         let answer = self.upstream.call("tools/call", request.params()).raw().await;
-    ///         ControlFlow::Break(answer.map_err(|error| match error.server_error() {
+    ///         let result = self.upstream.call("tools/call", request.params()).raw().await;
+    ///         ControlFlow::Break(result.map_err(|error| match error.server_error() {
     ///             Some(error) => error.clone(),
     ///             None => ErrorObject::internal_error("the server behind this one is gone"),
     ///         }))
     ///     }
     /// }
     /// ```
-    fn request(
+    fn on_request(
         &self,
         request: ClientRequest,
     ) -> impl Future<Output = ControlFlow<RpcResult, ClientRequest>> + Send {
@@ -183,7 +183,7 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Accepts a subscription to a resource: by `resources/subscribe`, or by `subscriptions/listen`
     /// of 2026-07-28, for each of its resources. The default accepts. Announce changes with
-    /// [`ServerFeatures::resource_updated`](super::ServerFeatures::resource_updated).
+    /// [`ServerFeatures::notify_resource_updated`](super::ServerFeatures::notify_resource_updated).
     ///
     /// An error refuses it: it is the response to `resources/subscribe`, and `subscriptions/listen`
     /// is honoured without the resource. Not called again for a resource to which the client has
@@ -191,7 +191,7 @@ pub trait Handler: Send + Sync + 'static {
     ///
     /// It may take its time: later requests of the client about the same resource wait, and are
     /// served in the order of arrival.
-    fn subscribed(
+    fn on_subscribe(
         &self,
         uri: &str,
         context: &Context,
@@ -200,12 +200,12 @@ pub trait Handler: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Ends a subscription: called once for each time that [`subscribed`](Self::subscribed) has
+    /// Ends a subscription: called once for each time that [`on_subscribe`](Self::on_subscribe) has
     /// accepted one. The client has unsubscribed, its request has ended, or it is gone. `context`
     /// is that of the request that began it.
     ///
     /// The connection runs it, so it has to be quick: no handler is started before it returns.
-    fn unsubscribed(&self, uri: &str, context: &Context) {
+    fn on_unsubscribe(&self, uri: &str, context: &Context) {
         let _ = (uri, context);
     }
 
@@ -223,7 +223,7 @@ pub trait Handler: Send + Sync + 'static {
     /// Handles all other requests, and methods that the protocol doesn't define, such as those of
     /// an extension: [`ClientRequest::method`] has the name. Layers see them, and they are limited
     /// and cancelled as all requests are.
-    fn other(&self, request: ClientRequest) -> impl Future<Output = RpcResult> + Send {
+    fn on_other_request(&self, request: ClientRequest) -> impl Future<Output = RpcResult> + Send {
         ready(Err(method_not_found(request.method())))
     }
 
@@ -233,7 +233,7 @@ pub trait Handler: Send + Sync + 'static {
     ///
     /// The connection runs it, so it has to be quick: messages that arrive after the notification
     /// wait until it returns.
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    fn on_notification(&self, method: &str, params: Option<&Payload>) {
         let _ = (method, params);
     }
 }
@@ -257,12 +257,12 @@ pub(super) struct HandlerService<H> {
 
 /// Decodes the parameters, runs a method of the handler, and encodes its result with the server
 /// information.
-macro_rules! answered {
+macro_rules! respond_with {
     ($service:ident, $request:ident, $method:ident) => {{
         let params = $request.decode()?;
         $request.context.begin_rounds()?;
-        let answered = $service.handler.$method(params, $request.context.clone());
-        let mut result = answered.await?;
+        let handled = $service.handler.$method(params, $request.context.clone());
+        let mut result = handled.await?;
         let meta = $service.meta_for(&$request.context);
         let meta = add_server_info(&mut result.meta, meta.as_deref());
         encode_result_with(&$request.context, &result, meta)
@@ -274,7 +274,7 @@ impl<H: Handler> Serve for Arc<HandlerService<H>> {
         let service = Self::clone(self);
         let place = QueuePlace::enqueue(&request);
         Box::pin(async move {
-            let request = match service.handler.request(request).await {
+            let request = match service.handler.on_request(request).await {
                 ControlFlow::Break(reply) => return reply,
                 ControlFlow::Continue(request) => request,
             };
@@ -286,33 +286,33 @@ impl<H: Handler> Serve for Arc<HandlerService<H>> {
     }
 
     fn handle_notification(&self, method: &str, params: Option<&Payload>) {
-        self.handler.notified(method, params);
+        self.handler.on_notification(method, params);
     }
 }
 
 impl<H: Handler> HandlerService<H> {
     async fn dispatch(self: Arc<Self>, request: ClientRequest) -> RpcResult {
         let Some(method) = request.known_method() else {
-            return self.handler.other(request).await;
+            return self.handler.on_other_request(request).await;
         };
         let applied = match method {
             Method::Discover => return self.discover(&request),
-            Method::ListTools => return answered!(self, request, list_tools),
-            Method::CallTool => return answered!(self, request, call_tool),
-            Method::ListResources => return answered!(self, request, list_resources),
+            Method::ListTools => return respond_with!(self, request, list_tools),
+            Method::CallTool => return respond_with!(self, request, call_tool),
+            Method::ListResources => return respond_with!(self, request, list_resources),
             Method::ListResourceTemplates => {
-                return answered!(self, request, list_resource_templates);
+                return respond_with!(self, request, list_resource_templates);
             }
-            Method::ReadResource => return answered!(self, request, read_resource),
-            Method::ListPrompts => return answered!(self, request, list_prompts),
-            Method::GetPrompt => return answered!(self, request, get_prompt),
-            Method::Complete => return answered!(self, request, complete),
+            Method::ReadResource => return respond_with!(self, request, read_resource),
+            Method::ListPrompts => return respond_with!(self, request, list_prompts),
+            Method::GetPrompt => return respond_with!(self, request, get_prompt),
+            Method::Complete => return respond_with!(self, request, complete),
             Method::Subscribe => self.subscribe(&request).await,
             Method::Unsubscribe => self.unsubscribe(&request),
             // The result is sent when the subscription ends.
             Method::Listen => self.listen(&request).await,
             Method::SetLevel => self.set_level(&request).await,
-            _ => return self.handler.other(request).await,
+            _ => return self.handler.on_other_request(request).await,
         };
         applied.map(|()| Payload::EMPTY)
     }

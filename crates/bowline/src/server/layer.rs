@@ -96,7 +96,7 @@ where
     Service(Arc::new(Layered(Mutex::new(layered))))
 }
 
-/// The service behind a function that wraps it: see [`Server::around`](super::Server::around).
+/// The service behind a function that wraps it: see [`Server::middleware`](super::Server::middleware).
 #[derive(Clone, Debug)]
 pub struct Next(Service);
 

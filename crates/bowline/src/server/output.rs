@@ -35,7 +35,7 @@ pub trait IntoToolResult {
     ///
     /// # Errors
     ///
-    /// When it can't be encoded: then the call is answered with an error.
+    /// When it can't be encoded: then the response is an error.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject>;
 
     /// Converts it for a request, which log events about hidden errors name.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use bowline_types::{ErrorObject, JsonObject, RawJson, RawJsonRef};
 
 use super::context::Context;
-use super::extract::{Extract, Input, Needs, Rejection};
+use super::extract::{Extract, HandlerInput, HandlerRequirements, Rejection};
 
 /// The authenticated identity that makes a request, set by a layer or a transport. Cloning it is
 /// cheap.
 ///
 /// A [layer](super::Server::layer) that authenticates requests adds it to the request; where a
 /// whole stream belongs to one principal, use
-/// [`Running::serve_stream_as`](super::Running::serve_stream_as). A handler gets it with
+/// [`RunningServer::serve_stream_as`](super::RunningServer::serve_stream_as). A handler gets it with
 /// [`Context::principal`], or as an argument: then it doesn't run without one. Questions that were
 /// asked for one principal can't be answered by another.
 ///
@@ -27,7 +27,7 @@ use super::extract::{Extract, Input, Needs, Rejection};
 /// }
 ///
 /// // In a handler:
-/// let server = Server::new("files", "1.0.0").tool("whoami", "Tells who asks", |who: Principal| async move {
+/// let server = Server::new("files", "1.0.0").tool("whoami", "Returns the id of the caller", |who: Principal| async move {
 ///     who.id().to_owned()
 /// });
 /// ```
@@ -83,7 +83,7 @@ impl fmt::Debug for Principal {
 }
 
 impl Extract for Principal {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         input.context.principal().ok_or_else(|| {
             let request = input.context.request_number();
             tracing::error!(request, "no principal is set for the request");
@@ -93,7 +93,7 @@ impl Extract for Principal {
         })
     }
 
-    fn declare(_: &mut Needs) {}
+    fn declare(_: &mut HandlerRequirements) {}
 }
 
 impl Context {

@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::context::Context;
-use super::extract::{Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection};
+use super::extract::{
+    Arguments, HandlerArguments, HandlerFn, HandlerInput, HandlerRequirements, Rejection,
+};
 use super::output::IntoToolError;
 use super::string_arguments::{self, StringArguments};
 use crate::transport::BoxFuture;
@@ -94,7 +96,7 @@ impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
 #[derive(Clone)]
 pub struct PromptDef {
     pub(super) prompt: Prompt,
-    pub(super) needs: Arc<Needs>,
+    pub(super) needs: Arc<HandlerRequirements>,
     pub(super) problem: Option<String>,
     run: Arc<Run>,
 }
@@ -138,7 +140,7 @@ where
                     context: &Context|
           -> Result<PromptFuture, Rejection> {
         context.begin_rounds()?;
-        let got = handler.run(&Input {
+        let got = handler.run(&HandlerInput {
             arguments: Arguments::Strings(arguments),
             context,
             uri: None,
@@ -232,10 +234,10 @@ impl fmt::Debug for PromptDef {
     }
 }
 
-/// The argument that the user is typing, for a handler that completes it.
+/// The input of a completion handler: the argument that the user is typing, and the others.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[non_exhaustive]
-pub struct Partial {
+pub struct CompletionInput {
     /// The value so far.
     pub value: String,
     /// Other arguments that have values already (since 2025-06-18).
@@ -299,7 +301,7 @@ pub(super) type CompletionFuture = BoxFuture<'static, Result<Completion, ErrorOb
 /// Completes one argument of a prompt, or one variable of a template.
 #[derive(Clone)]
 pub(super) struct Completer {
-    pub(super) needs: Arc<Needs>,
+    pub(super) needs: Arc<HandlerRequirements>,
     #[expect(clippy::type_complexity, reason = "the type is used once")]
     run: Arc<dyn Fn(&str, &Context) -> Result<CompletionFuture, Rejection> + Send + Sync>,
 }
@@ -313,7 +315,7 @@ impl Completer {
     {
         let run =
             move |arguments: &str, context: &Context| -> Result<CompletionFuture, Rejection> {
-                let completed = handler.run(&Input {
+                let completed = handler.run(&HandlerInput {
                     arguments: Arguments::Json(arguments),
                     context,
                     uri: None,

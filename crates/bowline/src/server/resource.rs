@@ -14,7 +14,9 @@ pub use self::contents::IntoResource;
 pub(super) use self::contents::resolve_not_found;
 use super::caching::{Cacheable as _, Caching};
 use super::context::Context;
-use super::extract::{Arguments, Extract, HandlerArguments, HandlerFn, Input, Needs, Rejection};
+use super::extract::{
+    Arguments, Extract, HandlerArguments, HandlerFn, HandlerInput, HandlerRequirements, Rejection,
+};
 use super::string_arguments::{self, StringArguments};
 use super::template::UriTemplate;
 use crate::transport::BoxFuture;
@@ -36,11 +38,11 @@ struct ReadInput<'a> {
 pub struct Uri(pub String);
 
 impl Extract for Uri {
-    fn extract(input: &Input<'_>) -> Result<Self, Rejection> {
+    fn extract(input: &HandlerInput<'_>) -> Result<Self, Rejection> {
         Ok(Self(input.uri.unwrap_or_default().to_owned()))
     }
 
-    fn declare(_: &mut Needs) {}
+    fn declare(_: &mut HandlerRequirements) {}
 }
 
 /// The definition of a resource: what clients see of it, and its handler.
@@ -50,7 +52,7 @@ pub struct ResourceDef {
     /// Why it can't be served.
     pub(super) problem: Option<String>,
     caching: Caching,
-    pub(super) needs: Arc<Needs>,
+    pub(super) needs: Arc<HandlerRequirements>,
     run: Arc<Run>,
 }
 
@@ -96,7 +98,7 @@ where
 {
     Arc::new(move |input, context| {
         context.begin_rounds()?;
-        let read = handler.run(&Input {
+        let read = handler.run(&HandlerInput {
             arguments: Arguments::Strings(input.variables),
             context,
             uri: Some(input.uri),
@@ -156,7 +158,7 @@ impl ResourceDef {
     }
 
     /// How long clients may keep what it contains. Default: not at all. A handler that
-    /// returns a [`ReadResourceResult`] may say so itself.
+    /// returns a [`ReadResourceResult`] may set its own caching.
     #[must_use]
     pub fn cache(mut self, caching: Caching) -> Self {
         self.caching = caching;
@@ -225,7 +227,7 @@ impl fmt::Debug for ResourceDef {
 pub struct TemplateDef {
     pub(super) template: ResourceTemplate,
     caching: Caching,
-    pub(super) needs: Arc<Needs>,
+    pub(super) needs: Arc<HandlerRequirements>,
     pub(super) pattern: Result<UriTemplate, String>,
     run: Arc<Run>,
 }

@@ -135,7 +135,7 @@ impl Drop for QueuePlace {
     }
 }
 
-/// A subscription that a handler has accepted. Dropping this calls [`Handler::unsubscribed`]. That
+/// A subscription that a handler has accepted. Dropping this calls [`Handler::on_unsubscribe`]. That
 /// is the user's code, so no lock may be held.
 pub(super) struct HandlerSubscription {
     handler: Arc<dyn UnsubscribeHook>,
@@ -145,19 +145,19 @@ pub(super) struct HandlerSubscription {
 
 /// Calls a handler at the end of a subscription.
 trait UnsubscribeHook: Send + Sync {
-    fn unsubscribed(&self, uri: &str, context: &Context);
+    fn on_unsubscribe(&self, uri: &str, context: &Context);
 }
 
 impl<H: Handler> UnsubscribeHook for HandlerService<H> {
-    fn unsubscribed(&self, uri: &str, context: &Context) {
-        self.handler.unsubscribed(uri, context);
+    fn on_unsubscribe(&self, uri: &str, context: &Context) {
+        self.handler.on_unsubscribe(uri, context);
     }
 }
 
 impl Drop for HandlerSubscription {
     fn drop(&mut self) {
         let _entered = entered(self.context.span());
-        if let Err(panicked) = caught(|| self.handler.unsubscribed(&self.uri, &self.context)) {
+        if let Err(panicked) = caught(|| self.handler.on_unsubscribe(&self.uri, &self.context)) {
             let panic = panicked.0;
             let resource = &*shortened(&self.uri);
             tracing::error!(
@@ -275,7 +275,7 @@ impl<H: Handler> HandlerService<H> {
         uri: &str,
         context: &Context,
     ) -> Result<HandlerSubscription, ErrorObject> {
-        self.handler.subscribed(uri, context).await?;
+        self.handler.on_subscribe(uri, context).await?;
         context.drop_large_params();
         Ok(HandlerSubscription {
             handler: Arc::clone(self) as Arc<dyn UnsubscribeHook>,

@@ -27,7 +27,7 @@ use crate::transport::{OpenError, Stream, Transport};
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
 /// let listening = tokio::spawn({
 ///     let server = server.clone();
-///     async move { server.listen(listener).await }
+///     async move { server.serve_listener(listener).await }
 /// });
 ///
 /// // When it is time to end: what is being served is finished.
@@ -37,9 +37,9 @@ use crate::transport::{OpenError, Stream, Transport};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Running(Arc<ServerCore>);
+pub struct RunningServer(Arc<ServerCore>);
 
-impl Running {
+impl RunningServer {
     pub(super) fn new(core: ServerCore) -> Self {
         Self(Arc::new(core))
     }
@@ -60,7 +60,7 @@ impl Running {
     }
 
     /// Serves one client on an open stream, until it disconnects. The client may be silent for as
-    /// long as it likes, unlike one that a [listener](Self::listen) accepts.
+    /// long as it likes, unlike one that a [listener](Self::serve_listener) accepts.
     ///
     /// Cancel safe: dropping the future ends the session.
     ///
@@ -112,8 +112,8 @@ impl Running {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()
     /// #     .expect("a runtime").block_on(example()).expect("it greets");
     /// ```
-    pub fn in_memory(&self) -> InMemory {
-        InMemory(self.clone())
+    pub fn in_memory(&self) -> InMemoryTransport {
+        InMemoryTransport(self.clone())
     }
 
     /// Serves a client that a listener has accepted. A client that sends nothing, or only a part of
@@ -164,18 +164,18 @@ impl Running {
     }
 
     /// Ends all sessions and tasks immediately. Those of a server that
-    /// [shares](super::Server::sharing) its features go on.
+    /// [shares](super::Server::with_shared_features) its features go on.
     pub fn close(&self) {
         self.0.tasks.cancel_all();
         self.0.sessions.end(ShutdownMode::Immediate);
     }
 }
 
-/// A transport to a server in the same process: see [`Running::in_memory`].
+/// A transport to a server in the same process: see [`RunningServer::in_memory`].
 #[derive(Clone, Debug)]
-pub struct InMemory(Running);
+pub struct InMemoryTransport(RunningServer);
 
-impl Transport for InMemory {
+impl Transport for InMemoryTransport {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         if *self.0.end_signal().borrow() {
             return Err(OpenError::permanent("the server has ended"));

@@ -36,7 +36,7 @@ pub(super) struct ServerCore {
     /// Which round states were used, where each may be used once.
     pub(super) used_round_states: Option<Box<dyn UsedRoundStates>>,
     /// The most questions of one request, in all its rounds.
-    pub(super) max_questions: usize,
+    pub(super) max_input_requests: usize,
     pub(super) has_logging: bool,
     pub(super) logger: Option<String>,
     /// The server information in results of the stateless era, as an encoded member.

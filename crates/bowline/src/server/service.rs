@@ -1,4 +1,4 @@
-//! A request of a client, and the services that answer it.
+//! A request of a client, and the services that handle it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -198,7 +198,7 @@ impl SessionShared {
         }
     }
 
-    /// Ends the session: when every request is answered, or immediately.
+    /// Ends the session: when every request has its response, or immediately.
     pub(super) fn end(&self, mode: ShutdownMode) {
         let _entered = entered(&self.span);
         self.with(|core, now| match mode {

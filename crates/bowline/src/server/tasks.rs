@@ -1,4 +1,4 @@
-//! Tasks: tool calls that go on after they are answered.
+//! Tasks: tool calls that go on after their response.
 //!
 //! A call becomes a task where its tool [allows](super::ToolDef::task_support) it: in 2025-11-25
 //! when the client asks for one, with the extension `io.modelcontextprotocol/tasks` of 2026-07-28
@@ -10,7 +10,7 @@
 //! Files: `entry` is one task and the only place where its status changes, `store` holds all tasks
 //! within limits, `ended_tasks` decides which ended tasks are kept, `task_mode` decides which calls
 //! become tasks, `task_handler` runs a handler to the end of its task, `task_input` lets it ask the
-//! client, `task_methods` answers `tasks/*` requests, `timestamp` formats ISO 8601.
+//! client, `task_methods` serves `tasks/*` requests, `timestamp` formats ISO 8601.
 
 mod ended_tasks;
 mod entry;
@@ -49,7 +49,7 @@ pub struct TaskConfig {
     ttl: Duration,
     max_ttl: Duration,
     poll_interval: Duration,
-    is_listed: bool,
+    has_list: bool,
 }
 
 impl TaskConfig {
@@ -65,13 +65,13 @@ impl TaskConfig {
             ttl: Duration::from_secs(60 * 60),
             max_ttl: Duration::from_secs(24 * 60 * 60),
             poll_interval: Duration::from_millis(500),
-            is_listed: false,
+            has_list: false,
         }
     }
 
     /// Sets the most tasks that run at a time, of all clients. Default 1000. A task that has ended
     /// doesn't count any more, once its handler is gone. Beyond the limit a call that has to become
-    /// a task is answered with "busy"; one that may become a task is served as a plain call.
+    /// a task gets the error "busy"; one that may become a task is served as a plain call.
     pub fn max_tasks(&mut self, tasks: usize) -> &mut Self {
         self.max_tasks = tasks;
         self
@@ -141,12 +141,12 @@ impl TaskConfig {
         self
     }
 
-    /// Offers `tasks/list` in 2025-11-25. A [principal](super::Principal) sees its own tasks.
+    /// Sets whether `tasks/list` is served in 2025-11-25. A [principal](super::Principal) sees its own tasks.
     /// Clients without one see all tasks of clients without one, can fetch their results and
     /// cancel them: that is for a server with one client, or with clients that trust each other
-    /// (2025-11-25, tasks, security: not where callers can't be told apart). Default: no.
-    pub fn listed(&mut self, is_listed: bool) -> &mut Self {
-        self.is_listed = is_listed;
+    /// (2025-11-25, tasks, security: not where callers can't be distinguished). Default: `false`.
+    pub fn enable_list(&mut self, is_enabled: bool) -> &mut Self {
+        self.has_list = is_enabled;
         self
     }
 

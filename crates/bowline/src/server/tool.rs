@@ -26,7 +26,8 @@ use super::blocking_threads::Job;
 use super::client_questions::HandlerRunner;
 use super::context::Context;
 use super::extract::{
-    Arguments, HandlerArguments, HandlerFn, Input, Needs, Rejection, arguments_schema, schema_text,
+    Arguments, HandlerArguments, HandlerFn, HandlerInput, HandlerRequirements, Rejection,
+    arguments_schema, schema_text,
 };
 use super::layer::{ToolRequest, ToolService, wrap_tool};
 use super::output::IntoToolResult;
@@ -64,7 +65,7 @@ pub(super) type RunTool =
 #[derive(Clone)]
 pub struct ToolDef {
     pub(super) tool: Tool,
-    pub(super) needs: Arc<Needs>,
+    pub(super) needs: Arc<HandlerRequirements>,
     pub(super) problem: Option<String>,
     /// How calls become tasks, where the tool supports it.
     pub(super) tasks: Option<TaskRule>,
@@ -96,7 +97,7 @@ where
         .map(OutputSchema::from);
     let run = move |arguments: &str, context: &Context, checks: &ToolValidators| {
         context.begin_rounds()?;
-        let called = handler.run(&Input {
+        let called = handler.run(&HandlerInput {
             arguments: Arguments::Json(arguments),
             context,
             uri: None,
@@ -117,7 +118,7 @@ where
     }
 }
 
-fn input_schema(name: &str, needs: &mut Needs) -> (InputSchema, Option<String>) {
+fn input_schema(name: &str, needs: &mut HandlerRequirements) -> (InputSchema, Option<String>) {
     if needs.arguments > 1 {
         let message = format!("tool {name}: its handler asks for arguments twice");
         return (InputSchema::empty(), Some(message));
@@ -201,9 +202,9 @@ impl ToolDef {
     /// Any other handler runs on a thread of the runtime. On a current-thread runtime, which has
     /// one, a handler that blocks holds up everything: make it `blocking`, run the blocking part
     /// with [`spawn_blocking`](tokio::task::spawn_blocking), or use a multi-thread runtime. There
-    /// another worker takes over its connection after some milliseconds, and starts other calls
-    /// after 100 ms: they run as long as there is a worker that no handler blocks. A handler that
-    /// blocks for longer than 100 ms is logged as a warning with the name of its tool, and on a
+    /// another worker takes over its connection after some milliseconds, and other calls run as
+    /// long as there is a worker that no handler blocks. A handler that blocks for longer than
+    /// 100 ms is logged as a warning with the name of its tool, and on a
     /// multi-thread runtime also while it blocks, after a second.
     ///
     /// A handler on a thread can't be stopped from outside; it should check
@@ -217,7 +218,7 @@ impl ToolDef {
         self
     }
 
-    /// Sets whether calls can become tasks, which go on after they are answered: for work that
+    /// Sets whether calls can become tasks, which go on after their response: for work that
     /// takes minutes or hours. The handler is written as any other.
     ///
     /// In 2025-11-25 the client asks for a task: with [`Optional`](TaskSupport::Optional) it may,

@@ -105,7 +105,7 @@ mod tests {
             assert_eq!(claim(&used, "a", 200, now), Claim::AlreadyUsed, "{now}");
         }
         assert_eq!(claim(&used, "c", 300, 200), Claim::Accepted);
-        let kept = used.used.lock().expect("nobody panicked").marks.len();
+        let kept = used.used.lock().expect("no thread panicked").marks.len();
         assert_eq!(kept, 1, "the two that are too old are forgotten");
         // The clock is set back.
         assert_eq!(claim(&used, "a", 200, 100), Claim::AlreadyUsed);

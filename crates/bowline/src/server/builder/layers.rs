@@ -13,7 +13,7 @@ use crate::server::service::ClientRequest;
 
 impl Server {
     /// Adds a tower layer around the server: it sees every request but `initialize` and `ping`,
-    /// which the session answers itself, and may answer, refuse, delay or change it. The layer that
+    /// which the session handles itself, and may respond to it, refuse, delay or change it. The layer that
     /// is added last is the outermost.
     ///
     /// For a layer, `subscriptions/listen` completes when the subscription is open.
@@ -22,7 +22,7 @@ impl Server {
     /// gets, or any other error, as tower's layers have: then it is logged, and the client gets the
     /// error that its request was not served.
     ///
-    /// Where an async function will do, [`around`](Self::around) is shorter.
+    /// Where an async function will do, [`middleware`](Self::middleware) is shorter.
     ///
     /// ```
     /// use std::pin::Pin;
@@ -37,7 +37,7 @@ impl Server {
     ///     (token == "open sesame").then(|| Principal::new("ali baba"))
     /// }
     ///
-    /// /// Serves nobody whom it doesn't know.
+    /// /// Serves only clients that it knows.
     /// #[derive(Clone)]
     /// struct Authenticate<S>(S);
     ///
@@ -69,7 +69,7 @@ impl Server {
     /// }
     ///
     /// let server = Server::new("cave", "1.0.0")
-    ///     .tool("whoami", "Tells who asks", |who: Principal| async move { who.id().to_owned() })
+    ///     .tool("whoami", "Returns the id of the caller", |who: Principal| async move { who.id().to_owned() })
     ///     .layer(layer_fn(Authenticate));
     /// ```
     #[must_use]
@@ -86,7 +86,7 @@ impl Server {
         self
     }
 
-    /// Adds an async function around the server: a [layer](Self::layer) in a few lines. It gets
+    /// Adds an async function as middleware: a [layer](Self::layer) in a few lines. It gets
     /// each request and the service that serves it [next](Next), and returns the response. The
     /// layer that is added last is the outermost.
     ///
@@ -100,8 +100,8 @@ impl Server {
     /// }
     ///
     /// let server = Server::new("cave", "1.0.0")
-    ///     .tool("whoami", "Tells who asks", |who: Principal| async move { who.id().to_owned() })
-    ///     .around(|request, next| async move {
+    ///     .tool("whoami", "Returns the id of the caller", |who: Principal| async move { who.id().to_owned() })
+    ///     .middleware(|request, next| async move {
     ///         let meta = request.context().meta();
     ///         let token = meta.get("com.example/token").and_then(|value| value.to::<String>().ok());
     ///         let Some(principal) = token.and_then(|token| owner(&token)) else {
@@ -112,7 +112,7 @@ impl Server {
     ///     });
     /// ```
     #[must_use]
-    pub fn around<F, Fut>(mut self, function: F) -> Self
+    pub fn middleware<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(ClientRequest, Next) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = RpcResult> + Send + 'static,

@@ -17,10 +17,10 @@ impl Server {
         self
     }
 
-    /// Declares the capability for tools although there are none yet: they are added while the
+    /// Declares the capability for tools although there are none yet: they can be added while the
     /// server runs.
     #[must_use]
-    pub fn with_tools(self) -> Self {
+    pub fn declare_tools(self) -> Self {
         self.features
             .change(|contents| contents.may_have.tools = true);
         self
@@ -28,7 +28,7 @@ impl Server {
 
     /// Declares the capability for resources although there are none yet.
     #[must_use]
-    pub fn with_resources(self) -> Self {
+    pub fn declare_resources(self) -> Self {
         self.features
             .change(|contents| contents.may_have.resources = true);
         self
@@ -36,7 +36,7 @@ impl Server {
 
     /// Declares the capability for prompts although there are none yet.
     #[must_use]
-    pub fn with_prompts(self) -> Self {
+    pub fn declare_prompts(self) -> Self {
         self.features
             .change(|contents| contents.may_have.prompts = true);
         self
@@ -64,8 +64,8 @@ impl Server {
         self
     }
 
-    /// Sets how many clients a [listener](crate::server::Running::listen) serves at once. Default
-    /// 10,000.
+    /// Sets how many clients of a [listener](crate::server::RunningServer::serve_listener) are
+    /// served at once. Default 10,000.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions.max(1);
@@ -96,7 +96,7 @@ impl Server {
         self
     }
 
-    /// Sets how long a client that a [listener](crate::server::Running::listen) accepted may take
+    /// Sets how long a client of a [listener](crate::server::RunningServer::serve_listener) may take
     /// to introduce itself: with `initialize`, or with its first request of the stateless era.
     /// Default 30 s; then it is disconnected. On other streams, such as stdio, it is only logged:
     /// there the client owns the process.
@@ -106,9 +106,9 @@ impl Server {
         self
     }
 
-    /// Sets how long a message of a client that a [listener](crate::server::Running::listen)
-    /// accepted may take from its first byte to its last. Default 60 s; then the client is
-    /// disconnected.
+    /// Sets how long a message of a client of a
+    /// [listener](crate::server::RunningServer::serve_listener) may take from its first byte to its
+    /// last. Default 60 s; then the client is disconnected.
     #[must_use]
     pub fn frame_timeout(mut self, timeout: Duration) -> Self {
         self.frame_timeout = timeout;
@@ -124,26 +124,26 @@ impl Server {
         self
     }
 
-    /// Sets how long a client may take to answer a question of a handler ([`elicit`], [`sample`],
-    /// [`roots`]), until 2025-11-25. Default 5 min, since users answer. Then the question fails,
+    /// Sets how long a client may take to respond to an input request of a handler ([`elicit`],
+    /// [`sample`], [`list_roots`]), until 2025-11-25. Default 5 min, since users answer. Then it fails,
     /// and the request to the client is cancelled.
     ///
     /// Since 2026-07-28 no handler waits: a client has the time that is set with
-    /// [`round_key`](Self::round_key).
+    /// [`request_state_key`](Self::request_state_key).
     ///
     /// [`elicit`]: crate::server::Context::elicit
     /// [`sample`]: crate::server::Context::sample
-    /// [`roots`]: crate::server::Context::roots
+    /// [`list_roots`]: crate::server::Context::list_roots
     #[must_use]
-    pub fn question_timeout(mut self, timeout: Duration) -> Self {
-        self.question_timeout = Some(timeout);
+    pub fn input_request_timeout(mut self, timeout: Duration) -> Self {
+        self.input_request_timeout = Some(timeout);
         self
     }
 
     /// Sets how long requests that are being served may take when the server shuts down, or its
     /// client has left. Default 5 s. A tenth of a second before the deadline their handlers are
-    /// [notified](crate::server::Context::shutting_down) and can still answer; open requests are
-    /// then answered with an error. A client that has left may go on reading responses, until it
+    /// [notified](crate::server::Context::shutting_down) and can still respond; open requests
+    /// then get an error. A client that has left may go on reading responses, until it
     /// has read nothing for 5 s.
     #[must_use]
     pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {
@@ -155,7 +155,7 @@ impl Server {
     /// long the state is valid. Default: a random key for each process, 10 min. Nodes that serve
     /// the same clients need the same key.
     #[must_use]
-    pub fn round_key(mut self, key: [u8; 32], lifetime: Duration) -> Self {
+    pub fn request_state_key(mut self, key: [u8; 32], lifetime: Duration) -> Self {
         self.seal_key = Some(key);
         self.seal_lifetime = lifetime;
         self
@@ -167,30 +167,30 @@ impl Server {
     ///
     /// A state is used when the handler begins, whatever its outcome: when the response is lost,
     /// the client has to start again. This process remembers which states were used; of several
-    /// nodes that share a [key](Self::round_key), each accepts a state once.
+    /// nodes that share a [key](Self::request_state_key), each accepts a state once.
     #[must_use]
-    pub fn single_use_rounds(mut self) -> Self {
+    pub fn single_use_request_state(mut self) -> Self {
         self.has_single_use = true;
         self
     }
 
     /// Sets how many used states are remembered, with
-    /// [`single_use_rounds`](Self::single_use_rounds). Default 100,000, of about 100 bytes each.
+    /// [`single_use_request_state`](Self::single_use_request_state). Default 100,000, of about 100 bytes each.
     /// None is forgotten before it expires: when there is no room, rounds are refused as "busy",
     /// and their states are not used.
     #[must_use]
-    pub fn max_used_rounds(mut self, states: usize) -> Self {
-        self.max_used_rounds = states.max(1);
+    pub fn max_used_request_states(mut self, states: usize) -> Self {
+        self.max_used_request_states = states.max(1);
         self
     }
 
-    /// Sets how many questions a request may ask in all its rounds of input (since 2026-07-28).
-    /// Default 100. The client keeps all answers until the last round, and each round runs the
-    /// handler again; a handler that asks more gets an error. Where a handler waits for each
-    /// answer, before that revision and in tasks, there is no limit.
+    /// Sets how many input requests the handler of a request may make in all its rounds (since
+    /// 2026-07-28). Default 100. The client keeps all its responses until the last round, and each
+    /// round runs the handler again; a handler that makes more gets an error. Where a handler waits
+    /// for each response, before that revision and in tasks, there is no limit.
     #[must_use]
-    pub fn max_questions(mut self, questions: usize) -> Self {
-        self.max_questions = questions;
+    pub fn max_input_requests(mut self, requests: usize) -> Self {
+        self.max_input_requests = requests;
         self
     }
 

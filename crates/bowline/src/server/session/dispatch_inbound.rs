@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use std::task::Context as TaskContext;
-use std::time::Duration;
 
 use bowline_proto::server::RequestContext;
 use bowline_proto::{Instant, Payload, RequestKey};
@@ -38,14 +37,6 @@ pub(super) struct InboundNotification {
     pub(super) params: Option<Payload>,
 }
 
-/// How long a handler blocks until another one is started beside it. All handlers that run at the
-/// same time may answer before the client has read anything, so one that only computes a large
-/// response is waited for.
-const BLOCKED_HANDLER_DELAY: Duration = Duration::from_millis(100);
-
-/// How many messages are queued meanwhile before reading pauses.
-const MAX_QUEUED: usize = 64;
-
 /// A call into the user's code.
 pub(super) enum Invocation {
     Request(ClientRequest),
@@ -58,22 +49,14 @@ pub(super) enum Invocation {
 pub(super) enum InvocationOutcome {
     /// A callback has returned.
     CallbackReturned,
-    /// A handler has answered on its first poll: when, and whether there is room for more
+    /// A handler has responded on its first poll: when, and whether there is room for more
     /// responses.
-    Answered { at: Instant, has_room: bool },
+    Responded { at: Instant, has_room: bool },
     /// A handler is pending and needs a task of its own.
     Pending(HandlerRun),
 }
 
 impl Invocation {
-    /// Returns the request that is handled.
-    pub(super) fn key(&self) -> Option<RequestKey> {
-        match self {
-            Self::Request(request) => Some(request.context.inner().key),
-            Self::Notification(_) | Self::Unsubscribed(_) => None,
-        }
-    }
-
     /// Runs it on this thread.
     pub(super) fn run(
         self,
@@ -127,45 +110,18 @@ impl Driver {
         has_woken
     }
 
-    /// Returns `true` if reading must pause until queued messages are run: notifications are not
-    /// limited as requests are.
-    pub(super) fn must_pause_reading(&self) -> bool {
-        // While a callback runs, no more than one read is queued.
-        let waits = !(self.inbound.is_empty() && self.urgent_notifications.is_empty());
-        (self.is_in_callback && waits)
-            || (!self.may_start_handler() && self.inbound.len() >= MAX_QUEUED)
-    }
-
-    /// Returns `true` if the next handler may be started: not while a handler blocks that may soon
-    /// answer.
-    fn may_start_handler(&self) -> bool {
-        self.next_handler_at.is_none_or(|at| at <= self.now)
-    }
-
-    /// Notes that a handler blocks, after this driver was taken over from its task.
-    pub(super) fn on_handler_blocked(&mut self, key: RequestKey) {
-        if self.blocking.is_empty() {
-            self.next_handler_at = Some(self.shared.now() + BLOCKED_HANDLER_DELAY);
-        }
-        self.blocking.insert(key);
-    }
-
-    /// Notes that a handler which ran in place has returned. Returns `true` if it had blocked.
-    pub(super) fn on_handler_returned(&mut self, key: RequestKey) -> bool {
-        let has_blocked = self.blocking.remove(&key);
-        if self.blocking.is_empty() {
-            self.next_handler_at = None;
-        }
-        has_blocked
+    /// Returns `true` if messages are queued that are not dispatched yet.
+    pub(super) fn has_queued(&self) -> bool {
+        !(self.inbound.is_empty() && self.urgent_notifications.is_empty())
     }
 
     /// Returns `true` if something may be run now: a handler only while there is room for its
     /// response.
     pub(super) fn has_invocation(&self) -> bool {
-        let may_answer = self.has_room && !self.inbound.is_empty() && self.may_start_handler();
+        let may_respond = self.has_room && !self.inbound.is_empty();
         let has_callback =
             !(self.urgent_notifications.is_empty() && self.ended_subscriptions.is_empty());
-        !self.is_in_callback && (may_answer || has_callback)
+        !self.is_in_callback && (may_respond || has_callback)
     }
 
     /// Takes the next invocation.
@@ -216,8 +172,8 @@ impl Driver {
         self.now = self.shared.now();
     }
 
-    /// Notes that a handler has answered in place.
-    pub(super) fn on_answered(&mut self, at: Instant, has_room: bool) {
+    /// Notes that a handler has responded in place.
+    pub(super) fn on_responded(&mut self, at: Instant, has_room: bool) {
         self.now = at;
         self.has_room = has_room;
     }
@@ -242,7 +198,7 @@ impl Driver {
 
 impl SessionCore {
     /// Registers a handler that continues beside the driver. Returns `true` if its request may
-    /// still be answered.
+    /// still get a response.
     pub(super) fn track_running(&mut self, context: &Context) -> bool {
         let key = context.inner().key;
         self.running.insert(key, context.clone());

@@ -48,7 +48,7 @@ pub(super) struct Driver {
     /// keep its notifications.
     pub(super) urgent_notifications: VecDeque<InboundNotification>,
     pub(super) to_cancel: Vec<Context>,
-    /// Handlers to notify that the session ends. They can still answer.
+    /// Handlers to notify that the session ends. They can still respond.
     pub(super) to_notify_of_shutdown: Vec<Context>,
     /// Queued requests that were cancelled: their handlers are never started.
     pub(super) withdrawn_requests: BTreeSet<RequestKey>,
@@ -56,16 +56,11 @@ pub(super) struct Driver {
     pub(super) jobs_to_start: Vec<Job>,
     /// Subscriptions that have ended and whose handler is to be called.
     pub(super) ended_subscriptions: Vec<Vec<HandlerSubscription>>,
-    /// `true` while the client reads, so that more handlers may answer.
+    /// `true` while the client reads, so that more handlers may respond.
     pub(super) has_room: bool,
     /// The time when the clock was last read: once for each handler, since reading it costs as much
     /// as running a small handler.
     pub(super) now: Instant,
-    /// Handlers that block tasks which have run this driver before.
-    pub(super) blocking: BTreeSet<RequestKey>,
-    /// When the next handler starts beside the first of them. Until then the blocked one may
-    /// answer.
-    pub(super) next_handler_at: Option<Instant>,
     /// `true` while a callback of the server runs. Messages that arrive meanwhile wait until it
     /// returns.
     pub(super) is_in_callback: bool,
@@ -104,8 +99,6 @@ impl Driver {
             ended_subscriptions: Vec::new(),
             has_room: true,
             now: Instant::START,
-            blocking: BTreeSet::new(),
-            next_handler_at: None,
             is_in_callback: false,
             closed: None,
             is_at_end: false,
@@ -118,7 +111,7 @@ impl Driver {
     pub(super) fn poll_core(&mut self, now: Instant, cx: &mut TaskContext<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut core = shared.lock();
-        // The driver is awake: a handler that answers need not wake it.
+        // The driver is awake: a handler that responds need not wake it.
         core.driver = None;
         let mut has_worked = self.poll_read(&mut core, now, cx);
         let due = core.session.poll_timeout();
@@ -151,7 +144,6 @@ impl Driver {
                 core.changes.due(),
                 self.shutdown.map(|shutdown| shutdown.until),
                 self.closed.as_ref().map(|closed| closed.until),
-                self.next_handler_at.filter(|at| *at > now),
                 listens_until,
             ];
             self.alarm.arm(next.into_iter().flatten().min());
@@ -166,7 +158,8 @@ impl Driver {
         now: Instant,
         cx: &mut TaskContext<'_>,
     ) -> bool {
-        let is_held_up = self.must_pause_reading();
+        // While a callback runs, no more than one read is queued.
+        let is_held_up = self.is_in_callback && self.has_queued();
         let Some(io) = &mut self.io else {
             return false;
         };
@@ -177,7 +170,7 @@ impl Driver {
             Poll::Pending => return false,
             Poll::Ready(Ok(1..)) => core.session.handle_read(now),
             Poll::Ready(Ok(0)) => {
-                // Requests that were sent before the end of the stream are still answered, in case
+                // Requests that were sent before the end of the stream are still served, in case
                 // the client reads on.
                 self.is_at_end = true;
                 core.session.handle_eof(now);

@@ -2,7 +2,7 @@
 //!
 //! The task that serves the connection runs it. While that task polls a handler in place, the
 //! driver is in its slot, and on a multi-thread runtime a replacement may take it over when the
-//! poll blocks: see `block_monitor`. The replaced task finishes its handler, answers through the
+//! poll blocks: see `block_monitor`. The replaced task finishes its handler, responds through the
 //! shared core, and then waits for the end of the session. The replacement goes on until then, unless it
 //! is replaced itself.
 
@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use bowline_proto::{CloseReason, RequestKey};
+use bowline_proto::CloseReason;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::dispatch_inbound::InvocationOutcome;
@@ -147,15 +147,14 @@ impl DriverSlot {
                 }
             };
             drop(state);
-            let key = invocation.key();
             state = match invocation.run(&self.shared, now, cx) {
-                InvocationOutcome::Answered { at, has_room } => {
+                InvocationOutcome::Responded { at, has_room } => {
                     let mut state = self.lock();
                     // A task that has replaced this one may have newer values.
                     if state.task == task
                         && let Some(driver) = &mut state.driver
                     {
-                        driver.on_answered(at, has_room);
+                        driver.on_responded(at, has_room);
                     }
                     state
                 }
@@ -166,24 +165,6 @@ impl DriverSlot {
                 }
                 InvocationOutcome::CallbackReturned => self.on_callback_returned(task),
             };
-            if state.task != task {
-                drop(state);
-                self.on_handler_returned(key);
-                return DriverPoll::Done;
-            }
-        }
-    }
-
-    /// Notes that a replaced task has run its handler: handlers that wait for it may start.
-    fn on_handler_returned(&self, key: Option<RequestKey>) {
-        let mut state = self.lock();
-        let has_blocked = match (&mut state.driver, key) {
-            (Some(driver), Some(key)) => driver.on_handler_returned(key),
-            _ => false,
-        };
-        drop(state);
-        if has_blocked {
-            self.shared.with_core(|_| ());
         }
     }
 
@@ -221,7 +202,7 @@ impl DriverSlot {
             return None;
         };
         let mut core = self.shared.lock();
-        // Under the lock of the core: the handler has not answered yet, and will be forgotten when
+        // Under the lock of the core: the handler has not responded yet, and will be forgotten when
         // it does.
         if poll.is_done() {
             return None;
@@ -236,7 +217,6 @@ impl DriverSlot {
         drop(core);
         if let Some((context, is_open)) = in_place {
             driver.deliver_missed_end(context, is_open);
-            driver.on_handler_blocked(context.inner().key);
         }
         state.task += 1;
         let task = state.task;

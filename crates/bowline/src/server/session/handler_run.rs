@@ -40,7 +40,7 @@ pub(super) struct HandlerRun {
 }
 
 impl HandlerRun {
-    /// Starts a handler. One that is ready at once is answered at once. The clock is read once for
+    /// Starts a handler. The response of one that is ready at once is sent at once. The clock is read once for
     /// each handler, since reading it costs as much as running a small handler.
     pub(super) fn start(
         shared: &Arc<SessionShared>,
@@ -52,7 +52,7 @@ impl HandlerRun {
         let _entered = entered(context.span());
         let mut open = OpenRequest {
             context,
-            is_answered: false,
+            has_responded: false,
         };
         let watch = shared.watch(|| Polled::InPlace(open.context.clone()));
         let future = match caught(|| shared.server.service.0.serve(request)) {
@@ -108,7 +108,7 @@ impl HandlerRun {
     }
 
     /// Returns `true` if it must not go on, since the client doesn't read earlier responses. A
-    /// handler whose request was cancelled answers nothing, so it need not wait.
+    /// handler whose request was cancelled sends no response, so it need not wait.
     fn must_wait_for_room(&self, cx: &TaskContext<'_>) -> bool {
         let inner = self.request.context.inner();
         let mut core = inner.session.lock();
@@ -173,19 +173,19 @@ fn panic_error(context: &Context, message: &str) -> RpcResult {
 /// A request that is being handled. Its place is freed when the handler is dropped.
 struct OpenRequest {
     context: Context,
-    is_answered: bool,
+    has_responded: bool,
 }
 
 impl OpenRequest {
     fn respond(&mut self, reply: RpcResult, at: Instant) -> InvocationOutcome {
-        self.is_answered = true;
+        self.has_responded = true;
         let inner = self.context.inner();
         let is_result = reply.is_ok();
         let (responded, has_room) = inner.session.with_core(|core| {
             core.remove_handler(inner.key);
             let is_listening = core.listens.contains(inner.key);
             let responded = match reply {
-                // A subscription is answered when it ends.
+                // The response to a subscription is sent when it ends.
                 Ok(_) if is_listening => Ok(()),
                 Ok(result) => core.session.respond(at, inner.key, result),
                 Err(error) => {
@@ -196,25 +196,25 @@ impl OpenRequest {
             };
             (responded, core.session.has_room_for_response())
         });
-        let is_told = is_result && responded.is_ok();
+        let is_result_sent = is_result && responded.is_ok();
         if let Err(error) = responded {
             tracing::debug!(%error, request = inner.key.get(), "response not sent");
         }
         match self.context.task() {
             // The handler goes on as a task.
-            Some(task) if is_told => task.start(),
+            Some(task) if is_result_sent => task.start(),
             // The client never learns of the task, or a layer has refused it.
             Some(task) => task.abandon(),
             // Other holders of the context may wait for its end.
             None => self.context.cancel(),
         }
-        InvocationOutcome::Answered { at, has_room }
+        InvocationOutcome::Responded { at, has_room }
     }
 }
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        if self.is_answered {
+        if self.has_responded {
             return;
         }
         let inner = self.context.inner();

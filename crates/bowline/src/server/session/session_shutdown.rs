@@ -30,17 +30,17 @@ pub(super) struct Shutdown {
 enum ShutdownPhase {
     /// Handlers run to their end.
     WaitForHandlers,
-    /// Handlers were notified of the shutdown and can still answer.
+    /// Handlers were notified of the shutdown and can still respond.
     HandlersNotified,
-    /// Open requests were answered with an error. It is written, and the session closes.
+    /// Open requests got an error. It is written, and the session closes.
     RequestsRefused,
-    /// The client has left, and every request is answered. Responses are written as long as the
+    /// The client has left, and every request has its response. Responses are written as long as the
     /// client reads.
     Flushing,
 }
 
 impl Driver {
-    /// Advances the shutdown: closes the session when every request is answered and written, or
+    /// Advances the shutdown: closes the session when every response is written, or
     /// when that takes too long. Returns `true` if something changed.
     pub(super) fn advance_shutdown(&mut self, core: &mut SessionCore, now: Instant) -> bool {
         let Some(reason) = core.shutdown_reason else {
@@ -124,7 +124,7 @@ impl Driver {
         })
     }
 
-    /// Notifies handlers that the session ends, in time for them to answer.
+    /// Notifies handlers that the session ends, in time for them to respond.
     fn notify_handlers(&mut self, core: &mut SessionCore, now: Instant) {
         self.enter_phase(ShutdownPhase::HandlersNotified, now + CANCEL_GRACE, 0);
         let running = core.running.values().cloned();
@@ -139,7 +139,7 @@ impl Driver {
         }
     }
 
-    /// Answers the requests of handlers that have not answered with an error. The errors are taken
+    /// Responds with an error for handlers that have not responded. The errors are taken
     /// at once: however late it is, what the client's buffer has room for is written before the
     /// session ends.
     fn refuse_open_requests(&mut self, core: &mut SessionCore, now: Instant) {

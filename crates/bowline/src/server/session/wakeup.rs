@@ -75,7 +75,7 @@ impl Driver {
     }
 
     /// Checks whether there is room for responses: handlers may be left from the last wake-up, and
-    /// others may have answered since.
+    /// others may have responded since.
     fn check_room(&mut self) {
         if self.inbound.is_empty() {
             return;
@@ -86,13 +86,13 @@ impl Driver {
         self.has_room = core.session.has_room_for_response();
     }
 
-    /// Writes what handlers have answered. Returns `true` if there was something to do in this
+    /// Writes the responses of handlers. Returns `true` if there was something to do in this
     /// pass.
     fn end_pass(&mut self, wakeup: &mut Wakeup, cx: &mut TaskContext<'_>) -> bool {
         let now = self.now;
         if std::mem::take(&mut wakeup.has_run) {
             wakeup.has_worked = true;
-            // Most handlers have answered: their responses are written together.
+            // Most handlers have responded: their responses are written together.
             let shared = Arc::clone(&self.shared);
             self.queue_transmits(&mut shared.lock(), now);
         }

@@ -227,9 +227,9 @@ impl TaskEntry {
 
     /// Runs `send` unless the task has ended. The lock is held, so that nothing is sent after its
     /// end.
-    pub(in crate::server) fn run_unless_ended<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
+    pub(in crate::server) fn run_unless_ended<T>(&self, notify: impl FnOnce() -> T) -> Option<T> {
         let state = self.lock();
-        state.outcome().is_none().then(tell)
+        state.outcome().is_none().then(notify)
     }
 
     /// Sets the status message, which is shown to users.
@@ -278,7 +278,7 @@ impl TaskEntry {
         self.wait_for(|state| state.outcome().cloned()).await
     }
 
-    /// Waits until its client has not answered one question for too long: the client may be gone,
+    /// Waits until its client has not responded to an input request for too long: the client may be gone,
     /// and a handler that waits for it would keep its place for ever. Cancel safe.
     pub(super) async fn wait_until_input_overdue(&self) {
         loop {
@@ -286,8 +286,8 @@ impl TaskEntry {
             let oldest = oldest.await;
             // The handler may have asked again by now, which is another question.
             let is_open = |state: &State| state.open_questions().any(|key| key == oldest);
-            let answered = self.wait_for(|state| (!is_open(state)).then_some(()));
-            if timeout(self.input_timeout, answered).await.is_err() {
+            let responded = self.wait_for(|state| (!is_open(state)).then_some(()));
+            if timeout(self.input_timeout, responded).await.is_err() {
                 return;
             }
         }

@@ -42,8 +42,8 @@ impl TaskStore {
         }
     }
 
-    pub(in crate::server) fn is_listed(&self) -> bool {
-        self.config.is_listed
+    pub(in crate::server) fn has_list(&self) -> bool {
+        self.config.has_list
     }
 
     /// Creates a task for a request. `ttl` is the time to live that the client requests, in

@@ -40,7 +40,7 @@ impl TaskStore {
             Method::GetTask => ready(self.get(&request, meta)),
             Method::CancelTask => ready(self.cancel(&request, meta)),
             Method::UpdateTask => ready(self.update(&request, meta)),
-            Method::ListTasks if self.is_listed() => ready(self.list(&request, page)),
+            Method::ListTasks if self.has_list() => ready(self.list(&request, page)),
             Method::GetTaskPayload => match self.find_task(&request) {
                 Ok(entry) => Box::pin(wait_for_result(entry, request.context)),
                 Err(error) => ready(Err(error)),
@@ -99,7 +99,7 @@ impl TaskStore {
     }
 }
 
-/// Waits until a task has ended, and answers as its call would have been answered (TK-9).
+/// Waits until a task has ended, and responds as its call would have (TK-9).
 async fn wait_for_result(entry: Arc<TaskEntry>, context: Context) -> RpcResult {
     let waiter = entry.add_result_waiter(&context);
     let outcome = entry.wait_until_ended().await;

@@ -21,7 +21,7 @@ pub(in crate::server) struct TaskRule {
 /// How a call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum TaskMode {
-    /// The call is answered when the handler is done.
+    /// The response is sent when the handler is done.
     Plain,
     /// The call becomes a task when the handler takes longer.
     TaskAfter(Duration),

@@ -101,14 +101,14 @@ pub(crate) async fn subscribe(cell: Cell) -> Result {
             .raw("resources/subscribe", json!({"uri": README}))
             .await);
     }
-    world.features.resource_updated(README);
+    world.features.notify_resource_updated(README);
     world.wait_until_idle().await;
     assert_eq!(world.count_notifications(UPDATED), 0);
     world
         .call("resources/subscribe", json!({"uri": README}))
         .await?;
-    world.features.resource_updated("file:///bytes");
-    world.features.resource_updated(README);
+    world.features.notify_resource_updated("file:///bytes");
+    world.features.notify_resource_updated(README);
     assert_eq!(world.next_notification(UPDATED).await["uri"], README);
     Ok(Outcome::Works)
 }
@@ -128,9 +128,9 @@ pub(crate) async fn unsubscribe(cell: Cell) -> Result {
     world
         .call("resources/unsubscribe", json!({"uri": README}))
         .await?;
-    world.features.resource_updated(README);
+    world.features.notify_resource_updated(README);
     // The other one shows that this one is not to come.
-    world.features.resource_updated("file:///bytes");
+    world.features.notify_resource_updated("file:///bytes");
     assert_eq!(
         world.next_notification(UPDATED).await["uri"],
         "file:///bytes"
@@ -169,7 +169,7 @@ pub(crate) async fn listen(cell: Cell) -> Result {
     new_resource(&world);
     new_tool(&world);
     world.next_notification(TOOLS).await;
-    world.features.resource_updated(README);
+    world.features.notify_resource_updated(README);
     assert_eq!(world.next_notification(UPDATED).await["uri"], README);
     assert_eq!(
         (

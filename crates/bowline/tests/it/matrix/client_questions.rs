@@ -224,7 +224,7 @@ pub(crate) async fn state_of_another(cell: Cell) -> Result {
 /// A user who takes longer than the state is valid. It expires by the wall clock, in whole seconds,
 /// which gives no event: the handler looks at it until the next second has begun.
 pub(crate) async fn state_expired(cell: Cell) -> Result {
-    let server = server().round_key([7; 32], Duration::from_secs(1));
+    let server = server().request_state_key([7; 32], Duration::from_secs(1));
     let world = cell.world_with(server, |config| {
         config.on_request::<requests::Elicit, _, _>(|_| async {
             let asked = wall_clock_seconds();

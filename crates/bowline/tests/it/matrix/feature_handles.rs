@@ -177,14 +177,14 @@ pub(crate) async fn watching(cell: Cell) -> Result {
     let world = cell.world().await;
     let watched = world.client.resources().subscribe(README).await;
     let mut watched = watched.map_err(refused)?;
-    world.features.resource_updated(README);
+    world.features.notify_resource_updated(README);
     assert_eq!(
         watched.next().await,
         Some(SubscriptionEvent::Resource(README.into()))
     );
     drop(watched);
     world.wait_until_idle().await;
-    world.features.resource_updated(README);
+    world.features.notify_resource_updated(README);
     world.wait_until_idle().await;
     assert_eq!(
         world.count_notifications("notifications/resources/updated"),

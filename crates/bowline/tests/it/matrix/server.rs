@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bowline::server::{
-    Context, Json, Partial, Server, State, ToolError, prompt, resource, template, tool,
+    CompletionInput, Context, Json, Server, State, ToolError, prompt, resource, template, tool,
 };
 use bowline::types::common::{Annotations, Icon, Implementation, Role};
 use bowline::types::content::{ContentBlock, ResourceLink};
@@ -161,7 +161,7 @@ fn described(server: Server) -> Server {
                 .description("Greets somebody")
                 .icons([icon()]),
         )
-        .completion("greet", "name", |typed: Partial| async move {
+        .completion("greet", "name", |typed: CompletionInput| async move {
             let mut names = match typed.arguments.get("kind").map(String::as_str) {
                 Some("cat") => vec!["alba", "tom"],
                 _ => vec!["alice", "albert", "bob"],
@@ -257,7 +257,7 @@ fn asking(server: Server) -> Server {
             },
         )
         .tool("roots", "Asks for roots", |cx: Context| async move {
-            let roots = cx.roots("roots").await?;
+            let roots = cx.list_roots("roots").await?;
             Ok::<_, ToolError>(roots.roots[0].uri.clone())
         })
         .tool(
@@ -267,7 +267,7 @@ fn asking(server: Server) -> Server {
                 let (name, said, roots) = tokio::try_join!(
                     cx.elicit("who", form()),
                     cx.sample("capital", question()),
-                    cx.roots("roots"),
+                    cx.list_roots("roots"),
                 )?;
                 let said = said.content.iter().next().and_then(|it| it.as_text());
                 let root = &roots.roots[0].uri;

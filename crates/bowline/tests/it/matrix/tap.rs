@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bowline::server::Running;
+use bowline::server::RunningServer;
 use bowline::transport::Stream;
 use bowline::transport::memory::Acceptor;
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub(crate) const OURS: &str = "tap-";
 
 impl Tap {
     /// Serves the first stream that a client opens, with the tap in between.
-    pub(crate) fn serve(mut acceptor: Acceptor, server: Running) -> Self {
+    pub(crate) fn serve(mut acceptor: Acceptor, server: RunningServer) -> Self {
         let (say, said) = mpsc::unbounded_channel();
         let tap = Self(Arc::new(Inner {
             lines: Mutex::default(),

@@ -38,7 +38,9 @@ fn server() -> Server {
         asks,
     ];
     let mut config = TaskConfig::new();
-    config.poll_interval(Duration::from_millis(50)).listed(true);
+    config
+        .poll_interval(Duration::from_millis(50))
+        .enable_list(true);
     let server = Server::new("tasks", "1").tasks(config);
     let tools = tools.map(|tool| tool.task_support(TaskSupport::Required));
     tools

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bowline::server::{Running, Server, ServerFeatures};
+use bowline::server::{RunningServer, Server, ServerFeatures};
 use bowline::transport::memory;
 use bowline::types::common::{Implementation, Role};
 use bowline::types::elicitation::{ElicitAction, ElicitResult};
@@ -146,7 +146,7 @@ pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) tap: Tap,
     pub(crate) features: ServerFeatures,
-    pub(crate) running: Running,
+    pub(crate) running: RunningServer,
     notes: mpsc::UnboundedReceiver<(String, Value)>,
 }
 

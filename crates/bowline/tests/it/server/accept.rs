@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::server::{Listener, Running, Server};
+use bowline::server::{Listener, RunningServer, Server};
 use bowline::transport::{Stream, Tcp, UnixSocket};
 use bowline::types::common::Implementation;
 use bowline::{Backoff, Client, ClientConfig, ConnectionState};
@@ -34,13 +34,15 @@ fn config() -> ClientConfig {
     config
 }
 
-async fn tcp(running: &Running) -> (String, tokio::task::JoinHandle<Result<(), bowline::Error>>) {
+async fn tcp(
+    running: &RunningServer,
+) -> (String, tokio::task::JoinHandle<Result<(), bowline::Error>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let running = running.clone();
     (
         address,
-        tokio::spawn(async move { running.listen(listener).await }),
+        tokio::spawn(async move { running.serve_listener(listener).await }),
     )
 }
 
@@ -54,7 +56,7 @@ async fn many_clients_reach_one_server_over_tcp_and_unix_sockets() {
     let path = folder.join("socket");
     let unix = UnixListener::bind(&path).expect("a socket");
     let of_unix = running.clone();
-    let on_unix = tokio::spawn(async move { of_unix.listen(unix).await });
+    let on_unix = tokio::spawn(async move { of_unix.serve_listener(unix).await });
     for _ in 0..8 {
         let client = Client::connect(Tcp::new(&address), config())
             .await
@@ -100,7 +102,7 @@ async fn a_server_that_is_shut_down_finishes_what_it_can() {
 // proves: SV-7
 #[tokio::test(start_paused = true)]
 async fn a_client_that_comes_while_the_server_ends_is_not_served() {
-    for end in [Running::shut_down, Running::close] {
+    for end in [RunningServer::shut_down, RunningServer::close] {
         let running = server().build().expect("it can be served");
         end(&running);
         // As a listener does with a client that it accepted a moment before.
@@ -116,7 +118,7 @@ async fn a_client_that_comes_while_the_server_ends_is_not_served() {
 #[tokio::test]
 async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     let one = server();
-    let two = Server::sharing("two", "1", &one.features());
+    let two = Server::with_shared_features("two", "1", &one.features());
     let features = one.features();
     let (one, two) = (one.build().expect("fine"), two.build().expect("fine"));
     let (mut first, mut second) = (RawClient::connect(&one), RawClient::connect(&two));
@@ -153,7 +155,7 @@ async fn a_listener_without_descriptors_waits_and_continues() {
     let tries = Arc::new(AtomicUsize::new(0));
     let listener = Exhausted(listener, Arc::clone(&tries));
     let of_listener = running.clone();
-    let listening = tokio::spawn(async move { of_listener.listen(listener).await });
+    let listening = tokio::spawn(async move { of_listener.serve_listener(listener).await });
     let client = Client::connect(Tcp::new(&address), config())
         .await
         .expect("it goes on");

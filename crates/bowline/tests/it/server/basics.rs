@@ -68,7 +68,7 @@ fn server() -> Server {
         .completion(
             "greet",
             "name",
-            |typed: bowline::server::Partial| async move {
+            |typed: bowline::server::CompletionInput| async move {
                 let mut names = vec!["alice", "albert", "bob"];
                 names.retain(|name| name.starts_with(&typed.value));
                 names

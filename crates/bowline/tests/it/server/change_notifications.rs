@@ -1,6 +1,6 @@
 //! Change notifications: to which clients they are sent, and to which not.
 
-use bowline::server::{Partial, Server, ServerFeatures, tool};
+use bowline::server::{CompletionInput, Server, ServerFeatures, tool};
 use bowline::types::Revision;
 use bowline::types::tools::TaskSupport;
 use serde_json::{Value, json};
@@ -19,9 +19,9 @@ fn server() -> (Server, ServerFeatures) {
 /// Many resources change, the watched one among them.
 fn change_many(features: &ServerFeatures) {
     for number in 0..2000 {
-        features.resource_updated(&format!("r:{number}"));
+        features.notify_resource_updated(&format!("r:{number}"));
     }
-    features.resource_updated("r:watched");
+    features.notify_resource_updated("r:watched");
 }
 
 /// What is heard next must be the update.
@@ -90,7 +90,7 @@ async fn updates_of_many_subscribed_resources_are_all_sent() {
         client.receive().await;
     }
     for uri in uris(1000).chain(uris(2000)) {
-        features.resource_updated(&uri);
+        features.notify_resource_updated(&uri);
     }
     let mut told = std::collections::BTreeSet::new();
     while told.len() < 1800 {
@@ -111,7 +111,7 @@ fn emptied() -> (Server, impl Fn()) {
         .resource("r:it", "it", || async { "" })
         .template("t:{id}", "it", |note: Note| async { note.id })
         .prompt("it", "", || async { "" })
-        .completion("t:{id}", "id", |_: Partial| async { vec!["1"] });
+        .completion("t:{id}", "id", |_: CompletionInput| async { vec!["1"] });
     let features = server.features();
     let empty = move || {
         assert!(features.remove_tool("it"));

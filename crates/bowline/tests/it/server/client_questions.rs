@@ -13,7 +13,7 @@ use bowline::types::method::requests;
 use bowline::types::sampling::{CreateMessageParams, SamplingMessage, ToolChoice};
 use bowline::types::{ErrorObject, JsonObject, Revision, Revisions};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::line_client::LineClient;
@@ -61,14 +61,15 @@ async fn a_question_from_a_task_of_the_handler_is_asked() {
         let asks_elsewhere = move |cx: Context| {
             let sender = sender.clone();
             async move {
+                let (waits, has_waited) = oneshot::channel();
                 let asked = tokio::spawn(async move {
-                    // By then the handler waits.
-                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    has_waited.await.expect("the handler waits");
                     let asked = asks(cx).await;
                     sender.send(asked.is_ok()).await.expect("the test listens");
                     asked
                 });
-                asked.await?
+                // The second is polled when the handler waits for the first.
+                tokio::join!(asked, async { waits.send(()) }).0?
             }
         };
         let server = Server::new("asking", "1")
@@ -118,7 +119,7 @@ async fn the_error_names_the_capability_that_a_client_lacks() {
                 Ok::<_, ToolError>(())
             })
             .tool("roots", "Asks", |cx: Context| async move {
-                cx.roots("it").await?;
+                cx.list_roots("it").await?;
                 Ok::<_, ToolError>(())
             })
     };
@@ -191,7 +192,7 @@ async fn a_question_that_the_revision_does_not_have_is_named() {
 #[tokio::test]
 async fn the_error_kind_shows_that_the_client_lacks_a_capability() {
     let server = Server::new("asking", "1").tool("roots", "", |cx: Context| async move {
-        let error = cx.roots("it").await.expect_err("it can't be asked");
+        let error = cx.list_roots("it").await.expect_err("it can't be asked");
         error.to_string()
     });
     let client = connected(server, Revision::LATEST).await;

@@ -1,6 +1,6 @@
 //! Completions that fail.
 
-use bowline::server::{Partial, Server, ToolError};
+use bowline::server::{CompletionInput, Server, ToolError};
 use bowline::types::{ErrorObject, Revision};
 
 use super::support::{call, connected};
@@ -19,7 +19,7 @@ struct Paint {
 // proves: SV-1
 #[tokio::test]
 async fn a_completion_may_fail_and_internal_errors_are_hidden() {
-    let complete = |typed: Partial| async move {
+    let complete = |typed: CompletionInput| async move {
         match typed.value.as_str() {
             "io" => Err(ToolError::from(std::io::Error::other("/etc/secret"))),
             "told" => Err(ToolError::new("the colours are gone")),

@@ -1,6 +1,6 @@
-//! Async functions as layers around a server (`Server::around`).
+//! Async functions as layers around a server (`Server::middleware`).
 
-use bowline::server::{ClientRequest, Principal, Running, Server};
+use bowline::server::{ClientRequest, Principal, RunningServer, Server};
 use bowline::types::common::Implementation;
 use bowline::types::{ErrorObject, RawJson};
 use bowline::{Client, ErrorKind};
@@ -16,7 +16,7 @@ fn see(request: &ClientRequest, name: &'static str) {
     request.context().insert_extension(seen);
 }
 
-async fn connected(server: &Running) -> Client {
+async fn connected(server: &RunningServer) -> Client {
     let client = Client::connect(server.in_memory(), Implementation::new("test", "1"));
     client.await.expect("they agree")
 }
@@ -27,7 +27,7 @@ async fn a_function_refuses_or_sets_the_principal() {
         .tool("whoami", "Tells who asks", |who: Principal| async move {
             who.id().to_owned()
         })
-        .around(|request, next| async move {
+        .middleware(|request, next| async move {
             if request.method() != "tools/call" {
                 return next.run(request).await;
             }
@@ -62,11 +62,11 @@ async fn the_last_function_is_the_outermost_and_one_that_panics_harms_no_other()
             "Tells who saw it",
             |seen: Extension<Seen>| async move { seen.0.0.join(" ") },
         )
-        .around(|request, next| async move {
+        .middleware(|request, next| async move {
             see(&request, "inner");
             next.run(request).await
         })
-        .around(|request, next| {
+        .middleware(|request, next| {
             assert_ne!(request.method(), "prompts/list", "a bug");
             see(&request, "outer");
             next.run(request)

@@ -187,7 +187,7 @@ async fn notifications_after_the_response_are_not_sent() {
     assert!(!cx.progress(2, None, None));
     assert!(!cx.log(LoggingLevel::Info, RawJson::from("late")));
     assert!(cx.request_id().is_none());
-    let asked = cx.roots("late").await.expect_err("it is over");
+    let asked = cx.list_roots("late").await.expect_err("it is over");
     assert_ne!(asked.kind(), ErrorKind::Timeout);
 }
 
@@ -243,7 +243,11 @@ async fn a_cancelled_handler_may_tidy_up_and_is_then_dropped() {
             }
         });
     for revision in [OLD, NEW] {
-        let client = connected(Server::sharing("cancel", "1", &server.features()), revision).await;
+        let client = connected(
+            Server::with_shared_features("cancel", "1", &server.features()),
+            revision,
+        )
+        .await;
         for name in ["hang", "tidy"] {
             let answer = send(&client, name);
             // It is there before it is given up.
@@ -294,7 +298,7 @@ async fn a_handler_that_takes_too_long_is_answered_for() {
 async fn a_handler_timeout_does_not_end_subscriptions() {
     let server = Server::new("slow", "1")
         .handler_timeout(Some(Duration::from_secs(5)))
-        .with_tools();
+        .declare_tools();
     let features = server.features();
     let mut client = RawClient::new(server);
     let wanted = stateless(json!({"notifications": {"toolsListChanged": true}}));
@@ -351,14 +355,14 @@ fn asks_for_roots(config: &mut bowline::ClientConfig) {
 async fn handlers_that_ask_back_don_t_wait_for_each_other() {
     let asks = tool("asks", |cx: Context| async move {
         for round in 0..4 {
-            let roots = cx.roots(&format!("round {round}")).await?;
+            let roots = cx.list_roots(&format!("round {round}")).await?;
             assert_eq!(roots.roots.len(), 1);
         }
         Ok::<_, ToolError>("done")
     });
     let server = Server::new("asks", "1").add_tool(asks);
     for revision in [OLD, NEW] {
-        let server = Server::sharing("asks", "1", &server.features());
+        let server = Server::with_shared_features("asks", "1", &server.features());
         let client = connected_with(server, revision, asks_for_roots).await;
         let answers: Vec<_> = (0..32).map(|_| send(&client, "asks")).collect();
         for answer in answers {
@@ -403,7 +407,7 @@ async fn a_client_that_never_answers_is_not_waited_for_for_ever() {
 // proves: F-HD-10
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_changes_sends_few_notifications() {
-    let server = Server::new("storm", "1").with_tools();
+    let server = Server::new("storm", "1").declare_tools();
     let features = server.features();
     let seen = Arc::new(AtomicUsize::new(0));
     let of_handler = Arc::clone(&seen);
@@ -446,7 +450,7 @@ async fn a_handler_that_blocks_its_thread_holds_up_its_own_client_alone() {
         .tool("fine", "", || async { "fine" });
     let features = server.features();
     let blocked = connected(server, OLD).await;
-    let other = connected(Server::sharing("blocks", "1", &features), OLD).await;
+    let other = connected(Server::with_shared_features("blocks", "1", &features), OLD).await;
     let answer = send(&blocked, "block");
     for _ in 0..100 {
         assert_eq!(called(&other, "fine", "{}").await, "fine");

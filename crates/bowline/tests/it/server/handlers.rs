@@ -90,10 +90,10 @@ impl Handler for Growing {
     ) -> Result<CallToolResult, ErrorObject> {
         let count = self.0.fetch_add(1, Ordering::Relaxed);
         let features = context.features();
-        features.tools_changed();
-        features.prompts_changed();
-        features.resources_changed();
-        features.resource_updated("r:");
+        features.notify_tools_changed();
+        features.notify_prompts_changed();
+        features.notify_resources_changed();
+        features.notify_resource_updated("r:");
         let was_sent = context.log(LoggingLevel::Error, "it grows");
         Ok(CallToolResult::text(format!("{count} {was_sent}")))
     }
@@ -135,7 +135,7 @@ async fn a_handler_logs_and_announces_changes() {
 #[tokio::test]
 async fn templates_and_completions_come_and_go_while_it_runs() {
     let server = Server::new("changing", "1")
-        .with_resources()
+        .declare_resources()
         .resource("c:", "c", || async { "" })
         .completion("c:{x}", "x", || async { vec!["first"] })
         .template("c:{x}", "c", |x: Variable| async move { x.x });

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use bowline::server::{Context, Running, Server, State};
+use bowline::server::{Context, RunningServer, Server, State};
 use bowline::types::Revisions;
 use bowline::types::common::Implementation;
 use bowline::{Client, ClientConfig, ErrorKind};
 use bowline_proto::codec::FrameLimits;
 
 /// A server, and a handle that shows whether it still exists.
-fn server() -> (Running, Weak<()>) {
+fn server() -> (RunningServer, Weak<()>) {
     let alive = Arc::new(());
     let weak = Arc::downgrade(&alive);
     let server = Server::new("greeter", "1")

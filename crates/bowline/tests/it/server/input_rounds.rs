@@ -26,7 +26,7 @@ impl Till {
 
     /// Asks, and charges when the answer is there.
     async fn charges(self, cx: Context) -> Result<String, ToolError> {
-        cx.roots("roots").await?;
+        cx.list_roots("roots").await?;
         if cx.once("charge") {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -96,7 +96,7 @@ async fn a_state_that_was_used_is_refused_where_each_is_good_for_one_use() {
             ),
             method => (till.server(), method),
         };
-        let mut client = client_of(server.single_use_rounds()).await;
+        let mut client = client_of(server.single_use_request_state()).await;
         let params = asked(&mut client, method, &target).await;
         let done = client.ask(method, &params).await;
         assert!(done["result"].is_object(), "{method}: {done}");
@@ -128,7 +128,7 @@ async fn a_round_can_be_repeated_unless_that_is_switched_off() {
 #[tokio::test]
 async fn a_state_that_was_refused_is_not_used() {
     let till = Till::default();
-    let mut client = client_of(till.server().single_use_rounds()).await;
+    let mut client = client_of(till.server().single_use_request_state()).await;
     let params = asked(&mut client, "tools/call", &pay()).await;
     let mut other: Value = serde_json::from_str(&params).expect("JSON");
     other["arguments"]["more"] = true.into();
@@ -168,7 +168,10 @@ async fn an_invalid_answer_is_an_error_and_a_missing_one_is_asked_for() {
 #[tokio::test]
 async fn used_states_are_remembered_up_to_a_limit() {
     let till = Till::default();
-    let server = till.server().single_use_rounds().max_used_rounds(2);
+    let server = till
+        .server()
+        .single_use_request_state()
+        .max_used_request_states(2);
     let mut client = client_of(server).await;
     let mut rounds = Vec::new();
     for _ in 0..3 {
@@ -224,7 +227,7 @@ where
 #[tokio::test]
 async fn a_layer_that_serves_a_request_twice_uses_its_state_once() {
     let till = Till::default();
-    let server = till.server().single_use_rounds().layer(Twice(()));
+    let server = till.server().single_use_request_state().layer(Twice(()));
     let mut client = client_of(server).await;
     let params = asked(&mut client, "tools/call", &pay()).await;
     let done = client.ask("tools/call", &params).await;
@@ -257,7 +260,7 @@ async fn until_there_are_some(till: Till, cx: Context) -> Result<String, ToolErr
         if cx.once("charge") {
             till.0.fetch_add(1, Ordering::Relaxed);
         }
-        received.push(cx.roots("roots").await?.roots.len());
+        received.push(cx.list_roots("roots").await?.roots.len());
     }
     Ok(format!("{received:?}"))
 }
@@ -311,7 +314,7 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
         let till = Till::default();
         let asks = move |cx: Context| until_there_are_some(till.clone(), cx);
         let server = Server::new("till", "1").tool("pay", "", asks);
-        let mut client = client_of(server.max_questions(most)).await;
+        let mut client = client_of(server.max_input_requests(most)).await;
         let mut params = pay();
         for _ in 0..most {
             let asked = client.ask("tools/call", &params.to_string()).await;
@@ -331,11 +334,11 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
 #[tokio::test]
 async fn a_handler_that_ignores_errors_holds_up_no_other() {
     let asks = |cx: Context| async move {
-        while cx.roots("roots").await.is_err() {}
+        while cx.list_roots("roots").await.is_err() {}
         "asked"
     };
     let server = Server::new("till", "1").tool("pay", "", asks);
-    let mut client = client_of(server.max_questions(0)).await;
+    let mut client = client_of(server.max_input_requests(0)).await;
     let call = client.send("tools/call", &pay().to_string()).await;
     let tools = client.ask("tools/list", "{}").await;
     assert!(tools["result"]["tools"].is_array(), "{tools}");

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bowline::server::Running;
+use bowline::server::RunningServer;
 use bowline::transport::Stream;
 use bowline::types::{Era, Revision};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) struct LineClient {
 
 impl LineClient {
     /// Connects to a server, without a handshake.
-    pub(crate) fn open(server: &Running) -> Self {
+    pub(crate) fn open(server: &RunningServer) -> Self {
         Self::open_with(|stream| server.serve_stream(stream))
     }
 

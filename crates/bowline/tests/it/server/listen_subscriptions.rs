@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use bowline::RpcResult;
-use bowline::server::{ClientRequest, Handler, Running, Server};
+use bowline::server::{ClientRequest, Handler, RunningServer, Server};
 use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
 use bowline::types::logging::LoggingLevel;
 use bowline::types::{JsonObject, Revision};
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use super::line_client::LineClient;
 
-fn server() -> Running {
+fn server() -> RunningServer {
     let server = Server::new("listening", "1").tool("fine", "", || async { "fine" });
     server.build().expect("it can be served")
 }
 
-async fn begun(server: &Running) -> LineClient {
+async fn begun(server: &RunningServer) -> LineClient {
     let mut client = LineClient::open(server);
     client.begin(Revision::LATEST).await;
     client
@@ -59,7 +59,7 @@ impl Handler for Talks {
             .logging(JsonObject::new())
     }
 
-    async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
+    async fn on_request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
         while request.context().log(LoggingLevel::Info, "a line") {}
         ControlFlow::Continue(request)
     }

@@ -168,6 +168,31 @@ async fn a_call_is_answered_while_another_handler_blocks() {
 
 // proves: SV-6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_starts_as_soon_as_the_connection_goes_on_beside_one_that_blocks() {
+    let mut world = World::new();
+    let has_started = Arc::new(AtomicBool::new(false));
+    let of_tool = Arc::clone(&has_started);
+    let server = world.server.tool("start", "", move || {
+        of_tool.store(true, Ordering::SeqCst);
+        async { "started" }
+    });
+    let mut client = RawClient::new(server);
+    client.initialize().await;
+    client.write_line(&call(1, "block")).await;
+    next(&mut world.started).await;
+    // The session itself answers a ping. What it read before the first ping is run before it reads
+    // the second one, so that no clock is needed here.
+    let requests = [call(2, "start"), request(3, "ping", json!({}))];
+    client.write_line(&requests.join("\n")).await;
+    client.answer(3).await;
+    client.ask(4, "ping", json!({})).await;
+    assert!(has_started.load(Ordering::SeqCst), "the handler waits");
+    world.gate.open();
+    assert_eq!(text(&client.answer(1).await), "unblocked");
+}
+
+// proves: SV-6
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_waiting_handler_continues_while_another_one_blocks() {
     let mut world = World::new();
     let (sender, receiver) = oneshot::channel::<()>();
@@ -205,7 +230,7 @@ async fn a_handler_that_blocks_after_it_has_waited_holds_up_no_other() {
             let (gate, reached) = (gate.clone(), reached.clone());
             async move {
                 if waits {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    tokio::task::yield_now().await;
                 }
                 // Each wakes the connection from a thread that then blocks.
                 for step in 1..=3 {

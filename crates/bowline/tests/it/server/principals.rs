@@ -3,7 +3,7 @@
 use std::task::{Context as TaskContext, Poll};
 
 use bowline::server::{
-    ClientRequest, Context, Handler, Principal, Running, Server, ToolError, ToolRequest, tool,
+    ClientRequest, Context, Handler, Principal, RunningServer, Server, ToolError, ToolRequest, tool,
 };
 use bowline::transport::Stream;
 use bowline::types::capabilities::{ServerCapabilities, ToolsCapability};
@@ -68,7 +68,7 @@ impl<S: Service<ToolRequest>> Service<ToolRequest> for Gullible<S> {
 
 /// Asks, and returns the principal.
 async fn asks(cx: Context) -> Result<String, ToolError> {
-    let roots = cx.roots("roots").await?;
+    let roots = cx.list_roots("roots").await?;
     let who = cx.principal().map(|who| who.id().to_owned());
     Ok(format!("{} roots for {who:?}", roots.roots.len()))
 }
@@ -92,7 +92,7 @@ impl Handler for Asks {
     }
 }
 
-async fn begun(server: &Running) -> LineClient {
+async fn begun(server: &RunningServer) -> LineClient {
     let mut client = LineClient::open(server);
     client.begin(Revision::LATEST).await;
     client
@@ -147,11 +147,11 @@ async fn questions_to_one_principal_can_not_be_answered_by_another() {
 }
 
 fn clone_of(server: &Server) -> Server {
-    Server::sharing("who", "1", &server.features())
+    Server::with_shared_features("who", "1", &server.features())
 }
 
 /// A client on a stream that belongs to a principal.
-async fn begun_as(server: &Running, user: &str) -> LineClient {
+async fn begun_as(server: &RunningServer, user: &str) -> LineClient {
     let principal = Principal::new(user);
     let mut client =
         LineClient::open_with(|stream: Stream| server.serve_stream_as(stream, principal));

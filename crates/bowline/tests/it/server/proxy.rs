@@ -65,7 +65,7 @@ impl Handler for Proxy {
         self.upstream.capabilities().expect("it is connected")
     }
 
-    async fn request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
+    async fn on_request(&self, request: ClientRequest) -> ControlFlow<RpcResult, ClientRequest> {
         match request.known_method() {
             Some(
                 Method::Subscribe
@@ -78,7 +78,7 @@ impl Handler for Proxy {
         }
     }
 
-    async fn subscribed(&self, uri: &str, context: &Context) -> Result<(), ErrorObject> {
+    async fn on_subscribe(&self, uri: &str, context: &Context) -> Result<(), ErrorObject> {
         if uri == "forbidden:" {
             return Err(ErrorObject::new(-32602, "not this one"));
         }
@@ -89,14 +89,14 @@ impl Handler for Proxy {
         let of_task = uri.clone();
         let task = tokio::spawn(async move {
             while watching.next().await.is_some() {
-                features.resource_updated(&of_task);
+                features.notify_resource_updated(&of_task);
             }
         });
         self.followed.lock().expect("no panic").insert(uri, task);
         Ok(())
     }
 
-    fn unsubscribed(&self, uri: &str, context: &Context) {
+    fn on_unsubscribe(&self, uri: &str, context: &Context) {
         // What lasts keeps no large `_meta`.
         assert!(context.meta().get("example.com/large").is_none());
         if let Some(task) = self.followed.lock().expect("no panic").remove(uri) {
@@ -110,7 +110,7 @@ impl Handler for Proxy {
         Ok(())
     }
 
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    fn on_notification(&self, method: &str, params: Option<&Payload>) {
         let params = params.map_or("{}", Payload::as_str);
         self.upstream.notify(method, params).expect("it listens");
     }
@@ -135,7 +135,7 @@ fn behind() -> Server {
         .tool("greets", "Asks who", greets)
         .tool("bump", "Changes a resource", move |cx: Context| {
             let number = of_tool.fetch_add(1, Ordering::SeqCst);
-            cx.features().resource_updated("count:");
+            cx.features().notify_resource_updated("count:");
             async move { number.to_string() }
         })
         .add_tool(tool("slow", || async { "slowly" }).task_support(TaskSupport::Optional))
@@ -216,7 +216,7 @@ async fn a_proxy_passes_results_errors_and_changes_on() {
 struct Extended(mpsc::Sender<String>);
 
 impl Handler for Extended {
-    async fn other(&self, request: ClientRequest) -> RpcResult {
+    async fn on_other_request(&self, request: ClientRequest) -> RpcResult {
         match request.method() {
             "acme/echo" => {
                 assert_eq!(request.known_method(), None);
@@ -234,7 +234,7 @@ impl Handler for Extended {
         }
     }
 
-    fn notified(&self, method: &str, params: Option<&Payload>) {
+    fn on_notification(&self, method: &str, params: Option<&Payload>) {
         let params = params.map_or("{}", Payload::as_str);
         let said: Value = serde_json::from_str(params).expect("JSON");
         let words = format!("{method} {}", said["say"]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline::server::{Running, Server};
+use bowline::server::{RunningServer, Server};
 use bowline::transport::Stream;
 use serde_json::{Value, json};
 use tokio::io::{
@@ -28,13 +28,13 @@ impl RawClient {
     }
 
     /// Connects to a running server.
-    pub(crate) fn connect(server: &Running) -> Self {
+    pub(crate) fn connect(server: &RunningServer) -> Self {
         Self::connect_with_task(server).0
     }
 
     /// Connects to a running server. Returns the task that serves it, too.
     pub(crate) fn connect_with_task(
-        server: &Running,
+        server: &RunningServer,
     ) -> (Self, JoinHandle<Result<(), bowline::Error>>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);

@@ -23,7 +23,7 @@ impl Handler for Slow {
         ServerCapabilities::new().resources(resources)
     }
 
-    async fn subscribed(&self, uri: &str, _: &Context) -> Result<(), ErrorObject> {
+    async fn on_subscribe(&self, uri: &str, _: &Context) -> Result<(), ErrorObject> {
         self.received
             .send(format!("on {uri}"))
             .expect("it is heard");
@@ -32,7 +32,7 @@ impl Handler for Slow {
         Ok(())
     }
 
-    fn unsubscribed(&self, uri: &str, _: &Context) {
+    fn on_unsubscribe(&self, uri: &str, _: &Context) {
         // The test may be over.
         let _ = self.received.send(format!("off {uri}"));
     }
@@ -91,7 +91,7 @@ impl World {
 
     /// Returns `true` if the client is notified of a change.
     async fn is_told(&mut self, uri: &str) -> bool {
-        self.features.resource_updated(uri);
+        self.features.notify_resource_updated(uri);
         // Notifications are sent at most ten times a second.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let ping = self.client.send("ping", "{}").await;

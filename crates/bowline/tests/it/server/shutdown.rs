@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::server::{Context, Running};
+use bowline::server::{Context, RunningServer};
 use bowline::transport::Stream;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,7 +15,7 @@ use super::raw_client::{RawClient, request, stateless};
 use crate::delayed_flush::{DelayedFlush, FLUSH};
 
 /// A server of a tool that takes a while to tidy up, and whether it has.
-fn tidy() -> (Running, Arc<AtomicUsize>) {
+fn tidy() -> (RunningServer, Arc<AtomicUsize>) {
     let tidied = Arc::new(AtomicUsize::new(0));
     let of_tool = Arc::clone(&tidied);
     let server = server().tool("tidy", "", move |cx: Context| {
@@ -94,7 +94,7 @@ async fn a_session_whose_last_flush_was_pending_ends_when_it_is_done() {
 }
 
 /// A client that has asked for 2 MiB and left, and its server.
-async fn left() -> (RawClient, Running) {
+async fn left() -> (RawClient, RunningServer) {
     let server = server().tool("large", "", || async { "x".repeat(2 << 20) });
     let running = server.build().expect("it can be served");
     let mut client = RawClient::connect(&running);

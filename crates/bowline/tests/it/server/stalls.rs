@@ -12,13 +12,13 @@ use super::raw_client::RawClient;
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_came_during_a_stall_is_read_before_the_question_times_out() {
     let asks = |cx: Context| async move {
-        match cx.roots("roots").await {
+        match cx.list_roots("roots").await {
             Ok(roots) => format!("{} roots", roots.roots.len()),
             Err(error) => error.to_string(),
         }
     };
     let server = Server::new("asking", "1").tool("asks", "", asks);
-    let mut client = RawClient::new(server.question_timeout(Duration::from_secs(30)));
+    let mut client = RawClient::new(server.input_request_timeout(Duration::from_secs(30)));
     client.initialize().await;
     client.call(1, "asks").await;
     let question = client.receive().await;

@@ -10,7 +10,7 @@ mod task_input;
 use std::sync::{Arc, Mutex};
 
 use bowline::client::features::{TaskHandle, TaskOrResult};
-use bowline::server::{Principal, Running, Server};
+use bowline::server::{Principal, RunningServer, Server};
 use bowline::transport::memory::{self, Memory};
 use bowline::types::common::Implementation;
 use bowline::types::{Revision, Revisions};
@@ -23,7 +23,7 @@ const NEW: Revision = Revision::V2026_07_28;
 
 /// A server that any number of clients reach, and whose connections can be cut.
 struct World {
-    running: Running,
+    running: RunningServer,
     served: Arc<Mutex<Vec<AbortHandle>>>,
 }
 

@@ -33,8 +33,8 @@ struct Done {
 /// Fills the send queue, and then completes a URL elicitation.
 async fn finishes(done: Done, cx: Context) -> String {
     while cx.log(LoggingLevel::Info, "a line") {}
-    let is_told = cx.features().elicitation_done(&done.page);
-    let again = cx.features().elicitation_done(&done.page);
+    let is_told = cx.features().complete_url_elicitation(&done.page);
+    let again = cx.features().complete_url_elicitation(&done.page);
     format!("{is_told} {again}")
 }
 
@@ -82,15 +82,21 @@ async fn the_completion_of_a_url_elicitation_is_sent_once() {
     let others = opened(&mut other, 1, "asks", "accept").await;
     let page = opened(&mut client, 1, "asks", "accept").await;
     let declined = opened(&mut client, 2, "asks", "decline").await;
-    assert!(!features.elicitation_done(&declined), "nobody opened it");
-    assert!(!features.elicitation_done("unknown"));
-    assert!(features.elicitation_done(&page), "its handler has returned");
-    assert!(!features.elicitation_done(&page), "once");
+    assert!(
+        !features.complete_url_elicitation(&declined),
+        "nobody opened it"
+    );
+    assert!(!features.complete_url_elicitation("unknown"));
+    assert!(
+        features.complete_url_elicitation(&page),
+        "its handler has returned"
+    );
+    assert!(!features.complete_url_elicitation(&page), "once");
     let told = client.receive().await;
     assert_eq!(told["method"], "notifications/elicitation/complete");
     assert_eq!(told["params"]["elicitationId"], page.as_str(), "{told}");
     // The other client gets its own completion only.
-    assert!(features.elicitation_done(&others));
+    assert!(features.complete_url_elicitation(&others));
     let told = other.receive().await;
     assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");
 }
@@ -141,14 +147,17 @@ async fn of_many_pages_the_oldest_are_forgotten() {
     for id in 1..=257 {
         pages.push(opened(&mut client, id, "asks", "accept").await);
     }
-    assert!(!features.elicitation_done(&pages[0]), "one too many");
-    assert!(features.elicitation_done(&pages[1]));
+    assert!(
+        !features.complete_url_elicitation(&pages[0]),
+        "one too many"
+    );
+    assert!(features.complete_url_elicitation(&pages[1]));
 }
 
 // proves: SV-4
 #[tokio::test(start_paused = true)]
 async fn a_client_may_take_as_long_as_was_set() {
-    let server = server().question_timeout(Duration::from_secs(7));
+    let server = server().input_request_timeout(Duration::from_secs(7));
     let mut client = RawClient::new(server);
     begin(&mut client).await;
     let started = Instant::now();

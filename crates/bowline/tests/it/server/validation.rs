@@ -264,7 +264,7 @@ async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
         assert!(error.to_string().ends_with(&words), "{error}");
     }
     // What is added later is refused as well, and what was there stays.
-    let features = Server::new("later", "1").with_tools().features();
+    let features = Server::new("later", "1").declare_tools().features();
     for (tool, kind) in tools().into_iter().zip(["inputSchema", "outputSchema"]) {
         let error = features.add_tool(tool).expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::Config);

@@ -3,7 +3,7 @@
 use super::super::UriTemplate;
 
 /// A variable with its length, if it has one, and its value.
-type Said = (String, Option<usize>, Value);
+type Variable = (String, Option<usize>, Value);
 
 #[derive(Clone, Debug)]
 enum Value {
@@ -13,7 +13,7 @@ enum Value {
 }
 
 /// Expands an expression, as the algorithm of the RFC's section 3.2 does.
-fn expand(operator: char, variables: &[Said]) -> String {
+fn expand(operator: char, variables: &[Variable]) -> String {
     let (first, separator, is_named, may_be_reserved) = match operator {
         '+' => ("", ",", false, true),
         '#' => ("#", ",", false, true),
@@ -26,15 +26,15 @@ fn expand(operator: char, variables: &[Said]) -> String {
     };
     let values = variables.iter().map(|(name, most, value)| {
         let encoded = |text: &String| encode(text, may_be_reserved);
-        let said = match (value, most) {
+        let texts = match (value, most) {
             (Value::Text(text), Some(most)) => encoded(&text.chars().take(*most).collect()),
             (Value::Text(text), None) => encoded(text),
             (Value::List(list), _) => list.iter().map(encoded).collect::<Vec<_>>().join(separator),
         };
         if is_named {
-            format!("{name}={said}")
+            format!("{name}={texts}")
         } else {
-            said
+            texts
         }
     });
     let values: Vec<String> = values.collect();
@@ -112,17 +112,17 @@ impl World {
         self.add(operator, &[(format!("l{}", self.names), None, value)]);
     }
 
-    fn add(&mut self, operator: char, variables: &[Said]) {
-        let said = variables
+    fn add(&mut self, operator: char, variables: &[Variable]) {
+        let texts = variables
             .iter()
             .map(|(name, most, value)| match (value, most) {
                 (Value::List(_), _) => format!("{name}*"),
                 (Value::Text(_), Some(most)) => format!("{name}:{most}"),
                 (Value::Text(_), None) => name.clone(),
             });
-        let said: Vec<String> = said.collect();
+        let texts: Vec<String> = texts.collect();
         let operator_text = operator.to_string();
-        self.template += &format!("{{{}{}}}", operator_text.trim(), said.join(","));
+        self.template += &format!("{{{}{}}}", operator_text.trim(), texts.join(","));
         self.uri += &expand(operator, variables);
         let expected = variables.iter().map(|(name, most, value)| {
             let value = match (value, operator) {

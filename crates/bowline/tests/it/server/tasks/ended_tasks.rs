@@ -292,7 +292,7 @@ async fn a_request_that_is_served_twice_is_one_task() {
     tasks.max_tasks(2);
     let gate = Gate::new();
     gate.open();
-    let twice = server(&gate, &tasks).around(|request, next| async move {
+    let twice = server(&gate, &tasks).middleware(|request, next| async move {
         match request.method() {
             "tools/call" => {
                 let first = next.clone().run(request.clone()).await?;

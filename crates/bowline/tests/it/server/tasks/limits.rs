@@ -70,9 +70,12 @@ const LONG: Duration = Duration::from_secs(60);
 async fn a_handler_on_a_thread_counts_until_it_returns_also_when_its_task_is_gone() {
     let (release, released) = std::sync::mpsc::channel::<()>();
     let released = std::sync::Arc::new(std::sync::Mutex::new(released));
+    let (starts, started) = std::sync::mpsc::channel();
     let blocks = tool("waits", move || {
-        let released = std::sync::Arc::clone(&released);
+        let (starts, released) = (starts.clone(), std::sync::Arc::clone(&released));
         async move {
+            // The test may have ended.
+            let _ = starts.send(());
             // Until it is released, or the test has ended.
             let _ = released.lock().expect("ours").recv();
             "done"
@@ -86,6 +89,12 @@ async fn a_handler_on_a_thread_counts_until_it_returns_also_when_its_task_is_gon
     let client = world.client(OLD).await;
     let second = Duration::from_secs(1);
     let handle = for_so_long(&client, second).await.expect("a task");
+    // The thread starts in real time. A handler that is cancelled before is never run.
+    let called = std::time::Instant::now();
+    while started.try_recv().is_err() {
+        assert!(called.elapsed() < LONG, "the thread has started");
+        tokio::task::yield_now().await;
+    }
     handle.cancel().await.expect("it runs");
     tokio::time::sleep(100 * second).await;
     assert_eq!(code(&handle.get().await.unwrap_err()), -32602);

@@ -133,7 +133,7 @@ async fn a_task_that_its_client_never_learns_of_does_not_run() {
         for is_cut in [false, true] {
             let gate = Gate::new();
             let mut tasks = bowline::server::TaskConfig::new();
-            tasks.listed(true);
+            tasks.enable_list(true);
             let world = World::new(server(&gate).tasks(tasks).layer(Delay));
             let client = world.client(revision).await;
             let call = client.tools().call("waits", ()).as_task(None);

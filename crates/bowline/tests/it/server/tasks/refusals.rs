@@ -91,7 +91,7 @@ async fn tools_are_called_as_they_demand() {
 #[tokio::test(start_paused = true)]
 async fn each_generation_is_declared_in_its_own_revision() {
     let mut listed = TaskConfig::new();
-    listed.listed(true);
+    listed.enable_list(true);
     for (config, list) in [(TaskConfig::new(), false), (listed, true)] {
         let world = World::new(server(&config));
         let old = world.client(OLD).await.capabilities().expect("it said so");
@@ -145,7 +145,7 @@ async fn tasks_list_is_served_where_it_was_declared() {
     assert_eq!(refusal(&client, "tasks/list", json!({})).await, -32601);
 
     let mut config = TaskConfig::new();
-    config.listed(true);
+    config.enable_list(true);
     let world = World::new(server(&config).page_size(2));
     let client = world.client(OLD).await;
     let mut ids = Vec::new();
@@ -167,7 +167,7 @@ async fn tasks_list_is_served_where_it_was_declared() {
 #[tokio::test(start_paused = true)]
 async fn the_tasks_of_a_principal_are_hidden_from_others() {
     let mut config = TaskConfig::new();
-    config.listed(true).max_ended_per_client(2);
+    config.enable_list(true).max_ended_per_client(2);
     for revision in [OLD, NEW] {
         let world = World::new(server(&config));
         let (alice, again) = (
