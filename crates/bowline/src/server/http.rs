@@ -9,7 +9,6 @@
 //!   `forwarded`, `content`. They look at headers only, and allocate nothing for a plain request.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
 mod authority;
 mod config;
 #[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]

@@ -89,14 +89,14 @@ impl TrustedProxies {
         };
         match peer {
             Some(peer) if self.trusts(peer) && self.uses_forwarded => {
-                self.from_forwarded(peer, &parts.headers)
+                self.read_forwarded(peer, &parts.headers)
             }
-            Some(peer) if self.trusts(peer) => self.from_x_forwarded(peer, &parts.headers),
+            Some(peer) if self.trusts(peer) => self.read_x_forwarded(peer, &parts.headers),
             _ => direct,
         }
     }
 
-    fn from_x_forwarded<'a>(&self, peer: IpAddr, headers: &'a HeaderMap) -> ForwardedRequest<'a> {
+    fn read_x_forwarded<'a>(&self, peer: IpAddr, headers: &'a HeaderMap) -> ForwardedRequest<'a> {
         let nodes = elements(headers, &X_FORWARDED_FOR);
         let (client, hop) = self.client_behind(peer, nodes.map(Some));
         ForwardedRequest {
@@ -106,7 +106,7 @@ impl TrustedProxies {
         }
     }
 
-    fn from_forwarded<'a>(&self, peer: IpAddr, headers: &'a HeaderMap) -> ForwardedRequest<'a> {
+    fn read_forwarded<'a>(&self, peer: IpAddr, headers: &'a HeaderMap) -> ForwardedRequest<'a> {
         let nodes = elements(headers, &FORWARDED).map(|element| parameter(element, "for"));
         let (client, hop) = self.client_behind(peer, nodes);
         let element = elements(headers, &FORWARDED).nth(hop).unwrap_or_default();
