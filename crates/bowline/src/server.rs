@@ -97,7 +97,9 @@ pub use extract::{HandlerInput, HandlerRequirements, Rejection};
 pub use features::ServerFeatures;
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
-pub use http::HttpConfig;
+pub use http::{
+    AllowedHosts, AllowedOrigins, HttpConfig, HttpStats, InvalidHttpSetting, TrustedProxies,
+};
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use super::forwarded::TrustedProxies;
+use super::hosts::AllowedHosts;
+use super::origins::AllowedOrigins;
+
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
@@ -12,6 +16,9 @@ pub struct HttpConfig {
     pub(super) max_sessions: usize,
     pub(super) session_idle_timeout: Duration,
     pub(super) has_sessions: bool,
+    pub(super) allowed_hosts: AllowedHosts,
+    pub(super) allowed_origins: AllowedOrigins,
+    pub(super) trusted_proxies: TrustedProxies,
 }
 
 impl Default for HttpConfig {
@@ -24,6 +31,9 @@ impl Default for HttpConfig {
             max_sessions: 10_000,
             session_idle_timeout: Duration::from_secs(30 * 60),
             has_sessions: true,
+            allowed_hosts: AllowedHosts::default(),
+            allowed_origins: AllowedOrigins::default(),
+            trusted_proxies: TrustedProxies::default(),
         }
     }
 }
@@ -88,6 +98,35 @@ impl HttpConfig {
     #[must_use]
     pub fn without_sessions(mut self) -> Self {
         self.has_sessions = false;
+        self
+    }
+
+    /// Sets the hosts that requests may name. Default `localhost`, `127.0.0.1` and `[::1]` with
+    /// any port, so that no page can reach a local server by DNS rebinding; any other host is
+    /// answered with 403. A public server needs its own names here. Each entry is compared with
+    /// the host of each request.
+    #[must_use]
+    pub fn allowed_hosts(mut self, hosts: AllowedHosts) -> Self {
+        self.allowed_hosts = hosts;
+        self
+    }
+
+    /// Sets the web origins that requests may come from, and whose pages may read the responses
+    /// (CORS). Default `http` and `https` from `localhost`, `127.0.0.1` and `[::1]` with any port;
+    /// any other origin is answered with 403. Requests without an origin, which are those of most
+    /// clients, cost nothing.
+    #[must_use]
+    pub fn allowed_origins(mut self, origins: AllowedOrigins) -> Self {
+        self.allowed_origins = origins;
+        self
+    }
+
+    /// Sets the proxies whose `X-Forwarded-*` or `Forwarded` headers count. Default none, as any
+    /// client can write them. With proxies, the host that they forward must be allowed as well as
+    /// the one of the request. At most 16 proxies in a row are followed.
+    #[must_use]
+    pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
+        self.trusted_proxies = proxies;
         self
     }
 }

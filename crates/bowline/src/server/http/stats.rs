@@ -1,0 +1,140 @@
+//! Counters of refused requests, and the warning about a public server without a list of hosts.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::hosts::AllowedHosts;
+use super::refusal::{HttpRefusal, RefusalKind};
+
+/// What a server over HTTP has refused so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpStats {
+    /// Requests whose host was malformed, ambiguous or not allowed.
+    pub host_rejections: u64,
+    /// Requests whose origin was ambiguous or not allowed.
+    pub origin_rejections: u64,
+    /// Requests with a method that isn't served (405).
+    pub method_rejections: u64,
+    /// Requests with a media type or an encoding that isn't served (406, 415).
+    pub content_rejections: u64,
+    /// Requests that were too large (413, 431).
+    pub size_rejections: u64,
+    /// Requests that took too long to arrive (408).
+    pub timeouts: u64,
+    /// Requests beyond a limit of the server (429, 503).
+    pub busy_rejections: u64,
+    /// All other refusals.
+    pub other_rejections: u64,
+}
+
+/// The counters behind [`HttpStats`], shared by all connections.
+#[derive(Debug, Default)]
+pub(super) struct HttpCounters {
+    host: AtomicU64,
+    origin: AtomicU64,
+    method: AtomicU64,
+    content: AtomicU64,
+    size: AtomicU64,
+    timeout: AtomicU64,
+    busy: AtomicU64,
+    other: AtomicU64,
+}
+
+impl HttpCounters {
+    /// Counts a refusal. Once for each, where its response is made.
+    pub(super) fn count(&self, refusal: &HttpRefusal) {
+        let counter = match (refusal.kind, refusal.status().as_u16()) {
+            (RefusalKind::Host, _) => &self.host,
+            (RefusalKind::Origin, _) => &self.origin,
+            (RefusalKind::Other, 405) => &self.method,
+            (RefusalKind::Other, 406 | 415) => &self.content,
+            (RefusalKind::Other, 413 | 431) => &self.size,
+            (RefusalKind::Other, 408) => &self.timeout,
+            (RefusalKind::Other, 429 | 503) => &self.busy,
+            (RefusalKind::Other, _) => &self.other,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the counts. They are read one after another, without a lock.
+    pub(super) fn snapshot(&self) -> HttpStats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        HttpStats {
+            host_rejections: read(&self.host),
+            origin_rejections: read(&self.origin),
+            method_rejections: read(&self.method),
+            content_rejections: read(&self.content),
+            size_rejections: read(&self.size),
+            timeouts: read(&self.timeout),
+            busy_rejections: read(&self.busy),
+            other_rejections: read(&self.other),
+        }
+    }
+}
+
+/// Returns the warning for the start of a server that other machines can reach, but whose list of
+/// hosts has only loopback names.
+pub(super) fn public_bind_warning(address: IpAddr, hosts: &AllowedHosts) -> Option<String> {
+    if address.to_canonical().is_loopback() || !hosts.is_default() {
+        return None;
+    }
+    Some(format!(
+        "listening on {address}, but only requests to localhost, 127.0.0.1 and [::1] are allowed \
+         (set HttpConfig::allowed_hosts to the public host names)"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use ::http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn each_refusal_is_counted_once() {
+        let counters = HttpCounters::default();
+        counters.count(&HttpRefusal::forbidden(RefusalKind::Host, ""));
+        counters.count(&HttpRefusal::bad_request("").counted_as(RefusalKind::Host));
+        counters.count(&HttpRefusal::forbidden(RefusalKind::Origin, ""));
+        for status in [400, 403, 404, 405, 406, 408, 413, 415, 429, 431, 503] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            counters.count(&HttpRefusal::new(status, ""));
+        }
+        let expected = HttpStats {
+            host_rejections: 2,
+            origin_rejections: 1,
+            method_rejections: 1,
+            content_rejections: 2,
+            size_rejections: 2,
+            timeouts: 1,
+            busy_rejections: 2,
+            other_rejections: 3,
+        };
+        assert_eq!(counters.snapshot(), expected);
+    }
+
+    #[test]
+    fn a_public_address_without_a_list_of_hosts_is_warned_about() {
+        let default = AllowedHosts::default();
+        let listed = AllowedHosts::new(["mcp.example"]).expect("a valid entry");
+        for (address, hosts, expected) in [
+            (IpAddr::V4(Ipv4Addr::LOCALHOST), &default, false),
+            (IpAddr::V6(Ipv6Addr::LOCALHOST), &default, false),
+            (IpAddr::V4(Ipv4Addr::UNSPECIFIED), &default, true),
+            (IpAddr::V6(Ipv6Addr::UNSPECIFIED), &default, true),
+            (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), &default, true),
+            (IpAddr::V4(Ipv4Addr::UNSPECIFIED), &listed, false),
+            (
+                IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                &AllowedHosts::any(),
+                false,
+            ),
+        ] {
+            let warning = public_bind_warning(address, hosts);
+            assert_eq!(warning.is_some(), expected, "{address}");
+        }
+    }
+}
