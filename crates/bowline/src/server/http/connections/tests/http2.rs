@@ -1,0 +1,127 @@
+//! HTTP/2 without TLS or an upgrade.
+
+use http_body_util::Empty;
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::AsyncWrite;
+
+use super::*;
+
+async fn client(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> (SendRequest<Empty<Bytes>>, JoinHandle<hyper::Result<()>>) {
+    let (client, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream))
+        .await
+        .unwrap();
+    (client, tokio::spawn(connection))
+}
+
+fn request(query: &str) -> Request<Empty<Bytes>> {
+    let uri = format!("http://a/mcp{query}");
+    Request::builder().uri(uri).body(Empty::new()).unwrap()
+}
+
+pub(super) async fn check_two_requests(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) {
+    let (mut client, _) = client(stream).await;
+    for _ in 0..2 {
+        let response = client.send_request(request("")).await.unwrap();
+        assert_eq!(response.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_in_memory_speaks_http2() {
+    let (stream, _state, _end, serving) = in_memory();
+    check_two_requests(stream).await;
+    serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_shutdown_finishes_the_streams_of_http2() {
+    let (stream, state, end, serving) = in_memory();
+    let (mut client, connection) = client(stream).await;
+    let response = tokio::spawn(client.send_request(request("?slow")));
+    state.began.acquire().await.unwrap().forget();
+    end.send_replace(true);
+    // GOAWAY.
+    while client.ready().await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    state.permits.add_permits(1);
+    assert_eq!(response.await.unwrap().unwrap().status(), 200);
+    serving.await.unwrap();
+    connection.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_connection_cancels_its_streams() {
+    let (stream, state, _end, serving) = in_memory();
+    let (mut client, connection) = client(stream).await;
+    let _response = tokio::spawn(client.send_request(request("?slow")));
+    state.began.acquire().await.unwrap().forget();
+    connection.abort();
+    state.cancelled.notified().await;
+    serving.await.unwrap();
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// HEADERS of `POST http://a/mcp?slow`, without the end of the stream.
+fn headers(stream: u32) -> Vec<u8> {
+    let mut block = vec![0x83, 0x86, 0x04, 9];
+    block.extend(b"/mcp?slow");
+    block.extend([0x01, 1, b'a']);
+    frame(1, 4, stream, &block)
+}
+
+/// Sends frames until the server closes, or `count` times, while reading what it answers. Returns
+/// `true` if the server has closed the connection.
+async fn flood(stream: DuplexStream, count: u32, frames: impl Fn(u32) -> Vec<u8>) -> bool {
+    let (mut reader, mut writer) = split(stream);
+    let reading = tokio::spawn(async move { closed(&mut reader).await });
+    for index in 0..count {
+        if writer.write_all(&frames(index)).await.is_err() {
+            break;
+        }
+    }
+    let was_closed = reading.is_finished();
+    let _ = writer.shutdown().await;
+    let answers = reading.await.unwrap();
+    // Of 10,000 requests that are reset no more than a few bytes each are answered.
+    assert!(answers.len() < 1024 * 1024, "{}", answers.len());
+    was_closed || answers.windows(5).any(|bytes| bytes == [0x07, 0, 0, 0, 0])
+}
+
+// proves: F-HT-15
+#[tokio::test]
+async fn rapid_reset_ends_the_connection() {
+    let (mut stream, _state, _end, serving) = in_memory();
+    stream.write_all(PREFACE).await.unwrap();
+    let was_ended = flood(stream, 10_000, |index| {
+        let id = 2 * index + 1;
+        [headers(id), frame(3, 0, id, &8_u32.to_be_bytes())].concat()
+    });
+    assert!(was_ended.await, "GOAWAY");
+    serving.await.unwrap();
+}
+
+// proves: F-HT-15
+#[tokio::test]
+async fn a_flood_of_empty_data_keeps_nothing() {
+    let (mut stream, state, _end, serving) = in_memory();
+    stream.write_all(PREFACE).await.unwrap();
+    stream.write_all(&headers(1)).await.unwrap();
+    flood(stream, 100_000, |_| frame(0, 0, 1, &[])).await;
+    serving.await.unwrap();
+    assert_eq!(state.began.available_permits(), 1);
+}
