@@ -22,10 +22,6 @@ mod config;
     expect(dead_code, reason = "the service that is served is not there yet")
 )]
 mod connections;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the service that is served is not there yet")
-)]
 mod endpoint;
 
 pub use bind_addr::BindAddr;
