@@ -20,6 +20,7 @@
 #[cfg(unix)]
 mod child;
 pub mod memory;
+mod peer_addr;
 mod single_stream;
 mod sockets;
 #[cfg(unix)]
@@ -37,6 +38,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub use bowline_proto::link::OpenError;
 #[cfg(unix)]
 pub use child::{ChildProcess, ChildProcesses, StderrTo};
+pub use peer_addr::PeerAddr;
 pub use single_stream::{SingleStream, single_stream};
 pub use sockets::Tcp;
 #[cfg(unix)]
@@ -91,6 +93,7 @@ pub struct Stream {
     pub(crate) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(crate) writer: Box<dyn AsyncWrite + Send + Unpin>,
     pub(crate) peer: Option<Box<dyn StreamPeer>>,
+    pub(crate) peer_addr: Option<PeerAddr>,
 }
 
 impl Stream {
@@ -105,6 +108,7 @@ impl Stream {
             reader: Box::new(reader),
             writer: Box::new(writer),
             peer: None,
+            peer_addr: None,
         }
     }
 
@@ -113,6 +117,18 @@ impl Stream {
     pub fn peer(mut self, peer: impl StreamPeer) -> Self {
         self.peer = Some(Box::new(peer));
         self
+    }
+
+    /// Returns the same stream, with the network address of its peer.
+    #[must_use]
+    pub fn with_peer_addr(mut self, address: PeerAddr) -> Self {
+        self.peer_addr = Some(address);
+        self
+    }
+
+    /// Returns the network address of the peer, where that is known.
+    pub fn peer_addr(&self) -> Option<PeerAddr> {
+        self.peer_addr
     }
 }
 

@@ -19,7 +19,8 @@ use crate::error::{Error, ErrorKind};
 use crate::transport::Stream;
 
 /// The delay after a failure to accept a client: the first, and the longest.
-const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+pub(super) const RETRY_DELAYS: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_secs(1));
 
 /// A listener that accepts clients. Implemented for TCP and Unix sockets.
 pub trait Listener: Send + 'static {
@@ -29,14 +30,14 @@ pub trait Listener: Send + 'static {
 
 impl Listener for TcpListener {
     async fn accept(&mut self) -> io::Result<Stream> {
-        let (stream, _) = Self::accept(self).await?;
+        let (stream, address) = Self::accept(self).await?;
         if let Err(error) = stream.set_nodelay(true) {
             // At worst the connection is slower, or closed already: that is no reason to end the
             // listener.
             tracing::debug!(%error, "TCP_NODELAY can't be set on the socket of a client");
         }
         let (reader, writer) = stream.into_split();
-        Ok(Stream::new(reader, writer))
+        Ok(Stream::new(reader, writer).with_peer_addr(address.into()))
     }
 }
 
@@ -142,7 +143,7 @@ async fn next_event(
 
 /// Returns `true` if accepting may succeed later: there are too many descriptors or too little
 /// memory now, or the client went away before it was accepted.
-fn is_transient(error: &io::Error) -> bool {
+pub(super) fn is_transient(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::NotConnected | io::ErrorKind::Unsupported

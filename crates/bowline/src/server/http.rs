@@ -8,25 +8,27 @@
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
 //!   `forwarded`, `content`. They look at headers only, and allocate nothing for a plain request.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
+//! - `connections`: the accept loop, the limit on connections, graceful shutdown; within it
+//!   `connection` (one of them, on hyper), `connection_state` (its timeouts), `connection_io` (its
+//!   stream, half-closed streams) and `stream_tasks` (the requests of HTTP/2).
+//! - `endpoint`: the path of the endpoint, `/healthz`, `/readyz`, and 404.
+//! - `bind_addr`: where a server listens.
 
 mod authority;
+mod bind_addr;
 mod config;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
+mod connections;
 mod content;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
 mod cors;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
+mod endpoint;
 mod forwarded;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
 mod hosts;
 mod invalid_setting;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
 mod origins;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
 mod refusal;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the service"))]
 mod stats;
 
+pub use bind_addr::BindAddr;
 pub use config::HttpConfig;
 pub use forwarded::TrustedProxies;
 pub use hosts::AllowedHosts;

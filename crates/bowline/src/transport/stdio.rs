@@ -73,6 +73,7 @@ impl Stdio {
             reader,
             writer,
             peer: None,
+            peer_addr: None,
         })
     }
 }

@@ -19,6 +19,10 @@ pub struct HttpConfig {
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) allowed_origins: AllowedOrigins,
     pub(super) trusted_proxies: TrustedProxies,
+    pub(super) path: Box<str>,
+    pub(super) max_connections: usize,
+    pub(super) head_timeout: Duration,
+    pub(super) idle_timeout: Duration,
 }
 
 impl Default for HttpConfig {
@@ -34,6 +38,10 @@ impl Default for HttpConfig {
             allowed_hosts: AllowedHosts::default(),
             allowed_origins: AllowedOrigins::default(),
             trusted_proxies: TrustedProxies::default(),
+            path: "/mcp".into(),
+            max_connections: 1024,
+            head_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(60),
         }
     }
 }
@@ -127,6 +135,44 @@ impl HttpConfig {
     #[must_use]
     pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
         self.trusted_proxies = proxies;
+        self
+    }
+
+    /// Sets the path of the endpoint. Default `/mcp`. A slash at its end makes no difference; other
+    /// paths, apart from `/healthz` and `/readyz`, are answered with 404.
+    #[must_use]
+    pub fn path(mut self, path: impl AsRef<str>) -> Self {
+        let path = path.as_ref().trim_matches('/');
+        self.path = format!("/{path}").into();
+        self
+    }
+
+    /// Sets the most connections that are served at the same time. Default 1024; with HTTP/1.1 each
+    /// may keep 64 KiB, with HTTP/2 1 MiB of bodies that are being received and 64 KiB for each
+    /// response.
+    ///
+    /// Beyond it the connection that has been without a request for the longest time is closed: at
+    /// first one that has never sent a complete request head. Only if all of them are being served,
+    /// a new one is answered with 503 and `Retry-After`.
+    #[must_use]
+    pub fn max_connections(mut self, count: usize) -> Self {
+        self.max_connections = count;
+        self
+    }
+
+    /// Sets how long the head of a request may take to arrive, from the opening of a connection or
+    /// the first byte of the head on. Default 10 s; then the connection is closed.
+    #[must_use]
+    pub fn head_timeout(mut self, timeout: Duration) -> Self {
+        self.head_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a connection may be idle between two requests, and how long a client may
+    /// read nothing of what is sent to it. Default 60 s; then the connection is closed.
+    #[must_use]
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
         self
     }
 }

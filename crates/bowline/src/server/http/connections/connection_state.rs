@@ -1,0 +1,237 @@
+//! What one connection is doing, for its timeouts and for making room.
+//!
+//! The I/O of the connection reports bytes, the service around the server's reports requests and
+//! their ends. The connection's own task asks for the next deadline, the accept loop for
+//! connections that can be closed.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ::http::Version;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How long a connection may do what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timeouts {
+    /// To send the head of a request.
+    pub(super) head: Duration,
+    /// To send nothing between two requests, or to read nothing of what is sent.
+    pub(super) idle: Duration,
+}
+
+#[derive(Debug)]
+pub(super) struct ConnectionState {
+    state: Mutex<State>,
+    /// The connection is asked to make room for another one.
+    pub(super) eviction: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    /// The version of the requests, once there was one.
+    version: Option<Version>,
+    /// HTTP/1: the current request, or the last one.
+    exchange: Exchange,
+    write_blocked_since: Option<Instant>,
+    is_evicted: bool,
+}
+
+/// What the connection is doing.
+#[derive(Debug)]
+enum Phase {
+    /// The head of a request is being received, or the first one is awaited.
+    ReadingHead { since: Instant },
+    /// Between two requests.
+    Idle { since: Instant },
+    /// Requests are being served, or their responses sent. With HTTP/2 there can be several.
+    Serving { requests: usize },
+}
+
+#[derive(Debug, Default)]
+struct Exchange {
+    is_body_received: bool,
+    has_response_begun: bool,
+    /// Bytes of the next request were received already.
+    has_next: bool,
+}
+
+/// A connection that can be closed to make room. The smallest one is closed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Evictable {
+    has_sent_request: bool,
+    since: Instant,
+}
+
+impl ConnectionState {
+    pub(super) fn new() -> Self {
+        let since = Instant::now();
+        Self {
+            state: Mutex::new(State {
+                phase: Phase::ReadingHead { since },
+                version: None,
+                exchange: Exchange::default(),
+                write_blocked_since: None,
+                is_evicted: false,
+            }),
+            eviction: Notify::new(),
+        }
+    }
+
+    pub(super) fn on_bytes_received(&self) {
+        let mut state = self.state();
+        // With HTTP/2 bytes are not always those of a request, but pings for example.
+        if state.is_http2() {
+            return;
+        }
+        match state.phase {
+            Phase::Idle { .. } => {
+                let since = Instant::now();
+                state.phase = Phase::ReadingHead { since };
+            }
+            Phase::Serving { .. } if state.exchange.is_body_received => {
+                state.exchange.has_next = true;
+            }
+            Phase::Serving { .. } | Phase::ReadingHead { .. } => {}
+        }
+    }
+
+    pub(super) fn on_request(&self, version: Version, is_body_received: bool) {
+        let mut state = self.state();
+        state.version = Some(version);
+        state.exchange = Exchange {
+            is_body_received,
+            ..Exchange::default()
+        };
+        state.phase = match state.phase {
+            Phase::Serving { requests } => Phase::Serving {
+                requests: requests + 1,
+            },
+            Phase::Idle { .. } | Phase::ReadingHead { .. } => Phase::Serving { requests: 1 },
+        };
+    }
+
+    pub(super) fn on_body_received(&self) {
+        self.state().exchange.is_body_received = true;
+    }
+
+    pub(super) fn on_response_begun(&self) {
+        self.state().exchange.has_response_begun = true;
+    }
+
+    pub(super) fn on_request_end(&self) {
+        let mut state = self.state();
+        let Phase::Serving { requests } = &mut state.phase else {
+            return;
+        };
+        *requests -= 1;
+        if *requests > 0 {
+            return;
+        }
+        let since = Instant::now();
+        state.phase = if state.exchange.has_next {
+            Phase::ReadingHead { since }
+        } else {
+            Phase::Idle { since }
+        };
+    }
+
+    pub(super) fn on_write_blocked(&self) {
+        let mut state = self.state();
+        let since = state.write_blocked_since;
+        state.write_blocked_since = since.or_else(|| Some(Instant::now()));
+    }
+
+    pub(super) fn on_written(&self) {
+        self.state().write_blocked_since = None;
+    }
+
+    /// Returns when the connection is to be closed, unless it goes on before. `None` as long as it
+    /// is the server's turn.
+    pub(super) fn deadline(&self, timeouts: Timeouts) -> Option<Instant> {
+        let state = self.state();
+        let phase = match state.phase {
+            Phase::ReadingHead { since } => Some(since + timeouts.head),
+            Phase::Idle { since } => Some(since + timeouts.idle),
+            Phase::Serving { .. } => None,
+        };
+        let blocked = state.write_blocked_since.map(|since| since + timeouts.idle);
+        phase.into_iter().chain(blocked).min()
+    }
+
+    /// Returns `true` if a client that sends nothing more may be waiting for its response: it has
+    /// sent a whole request of HTTP/1.1 which is not answered yet. HTTP/1.0 has no interim
+    /// responses, which are needed to find out if the client is still there.
+    pub(super) fn awaits_response(&self) -> bool {
+        let state = self.state();
+        matches!(state.phase, Phase::Serving { .. })
+            && state.version == Some(Version::HTTP_11)
+            && state.exchange.is_body_received
+            && !state.exchange.has_response_begun
+    }
+
+    pub(super) fn has_response_begun(&self) -> bool {
+        self.state().exchange.has_response_begun
+    }
+
+    pub(super) fn is_serving(&self) -> bool {
+        matches!(self.state().phase, Phase::Serving { .. })
+    }
+
+    pub(super) fn has_sent_request(&self) -> bool {
+        self.state().version.is_some()
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        self.state().is_http2()
+    }
+
+    /// Returns `true` if the client may be sending something that was not read: its request was
+    /// refused early.
+    pub(super) fn has_unread_input(&self) -> bool {
+        let state = self.state();
+        match state.phase {
+            _ if state.is_http2() => false,
+            Phase::ReadingHead { .. } => true,
+            Phase::Idle { .. } | Phase::Serving { .. } => !state.exchange.is_body_received,
+        }
+    }
+
+    /// Returns how well the connection can be closed now. `None` if it is serving a request, or
+    /// is being closed already.
+    pub(super) fn evictable(&self) -> Option<Evictable> {
+        let state = self.state();
+        match state.phase {
+            _ if state.is_evicted => None,
+            Phase::ReadingHead { since } | Phase::Idle { since } => Some(Evictable {
+                has_sent_request: state.version.is_some(),
+                since,
+            }),
+            Phase::Serving { .. } => None,
+        }
+    }
+
+    pub(super) fn evict(&self) {
+        self.state().is_evicted = true;
+        self.eviction.notify_one();
+    }
+
+    /// Returns `true` if the connection can still be closed to make room. If it serves a request by
+    /// now it stays.
+    pub(super) fn confirm_eviction(&self) -> bool {
+        let mut state = self.state();
+        state.is_evicted = !matches!(state.phase, Phase::Serving { .. });
+        state.is_evicted
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_http2(&self) -> bool {
+        self.version == Some(Version::HTTP_2)
+    }
+}
