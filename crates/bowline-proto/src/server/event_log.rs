@@ -168,7 +168,7 @@ impl EventLog {
             return Err(OpenStreamError::TooManyStreams);
         }
         let mut opened = Stream::new(stream);
-        let (reader, attached) = self.new_reader(stream, 0);
+        let (reader, attached) = self.new_reader(stream, 0, 0);
         opened.reader = Some(attached);
         self.streams.insert(stream, opened);
         Ok(reader)
@@ -260,10 +260,11 @@ impl EventLog {
         self.handle_timeout(now);
         let stream = last.stream();
         let unknown = ReplayError::UnknownStream(stream);
-        let head = self.head(stream).ok_or(unknown)?;
-        head.check(last)?;
-        let waiting = head.issued - last.sequence();
-        let (reader, attached) = self.new_reader(stream, last.sequence());
+        let resumed = self.streams.get(&stream).ok_or(unknown)?;
+        resumed.head.check(last)?;
+        let waiting = resumed.head.issued - last.sequence();
+        let backlog = resumed.backlog();
+        let (reader, attached) = self.new_reader(stream, last.sequence(), backlog);
         let displaced = self.set_reader(stream, Some(attached)).is_some();
         self.stats.displaced += u64::from(displaced);
         Ok(Replay {
@@ -378,10 +379,16 @@ impl EventLog {
         Read::Event(record)
     }
 
-    fn new_reader(&mut self, stream: StreamId, cursor: u64) -> (EventReader, Attached) {
+    fn new_reader(
+        &mut self,
+        stream: StreamId,
+        cursor: u64,
+        backlog: u64,
+    ) -> (EventReader, Attached) {
         let key = self.next_reader;
         self.next_reader += 1;
-        (EventReader { stream, key }, Attached::new(key, cursor))
+        let attached = Attached::new(key, cursor, backlog);
+        (EventReader { stream, key }, attached)
     }
 
     /// Replaces the reader of a stream. Returns the previous one.

@@ -9,7 +9,7 @@ use crate::time::Instant;
 /// Why an event is kept, which decides when it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// A connected client will read it: it goes when it is read.
+    /// It was appended while a client was connected that will read it: it goes when it is read.
     Unread,
     /// A final response that was not fetched: it goes last.
     Response,

@@ -27,6 +27,9 @@ pub(super) struct Attached {
     pub(super) key: u64,
     /// The sequence of the last event that was read.
     pub(super) cursor: u64,
+    /// The newest event when it began. Those up to here are kept as for a client that is not
+    /// connected: the limit on unread bytes must not end every attempt to read a long backlog.
+    pub(super) backlog: u64,
     /// It has read an event, and not only resumed after one.
     pub(super) has_read: bool,
     /// It was given up, and its next read says so.
@@ -36,10 +39,11 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    pub(super) const fn new(key: u64, cursor: u64) -> Self {
+    pub(super) const fn new(key: u64, cursor: u64, backlog: u64) -> Self {
         Self {
             key,
             cursor,
+            backlog,
             has_read: false,
             is_lagging: false,
             closing: None,
@@ -68,6 +72,13 @@ impl Stream {
         self.reader.as_ref().filter(|reader| reader.key == key)
     }
 
+    /// Returns the backlog of a reader that begins now. What a connection that it displaces has
+    /// not read stays unread, so that taking a stream over evicts nothing.
+    pub(super) fn backlog(&self) -> u64 {
+        let displaced = self.reader.as_ref().filter(|reader| !reader.is_lagging);
+        displaced.map_or(self.head.issued, |reader| reader.cursor.max(reader.backlog))
+    }
+
     /// Returns the place of the event after the cursor.
     pub(super) fn order_after(&self, cursor: u64) -> Option<Order> {
         let index = cursor.checked_sub(self.head.removed_through)?;
@@ -76,10 +87,9 @@ impl Stream {
 
     /// Returns why an event of this stream is kept.
     pub(super) fn class_of(&self, record: &EventRecord, config: &EventLogConfig) -> Class {
-        let will_be_read = self
-            .reader
-            .as_ref()
-            .is_some_and(|reader| !reader.is_lagging && reader.cursor < record.id.sequence());
+        let will_be_read = self.reader.as_ref().is_some_and(|reader| {
+            !reader.is_lagging && reader.cursor.max(reader.backlog) < record.id.sequence()
+        });
         if will_be_read {
             Class::Unread
         } else if cost(record) > config.bytes {
