@@ -21,7 +21,7 @@ mod sse;
 
 pub use frame::FrameDecoder;
 pub use framing::{CodecFault, Decoded, FrameLimits, Framing, Oversize, TooLarge};
-pub use sse::{SseDecoder, SseItem, write_event};
+pub use sse::{SseDecoder, SseItem, write_comment, write_event, write_priming, write_retry};
 
 use bytes::BytesMut;
 

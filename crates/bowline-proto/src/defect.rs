@@ -18,6 +18,10 @@ macro_rules! defects {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
+            /// Those of a server's event log, which the property tests of the log find; the
+            /// simulator has no HTTP sessions.
+            pub const EVENT_LOG: &'static [Self] = &[Self::RepeatedReplay, Self::ForeignReplay];
+
             /// Returns the defect in words.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -91,6 +95,10 @@ defects! {
     GivenUpCountsAsUnsent = "sent call reported as not sent",
     /// Of the attempts and rounds of a call only the last one counts.
     ForgottenAttempt = "earlier attempt forgotten",
+    /// The first event that is replayed comes twice.
+    RepeatedReplay = "event replayed twice",
+    /// An event of another stream is replayed.
+    ForeignReplay = "event of another stream replayed",
 }
 
 #[cfg(feature = "defects")]

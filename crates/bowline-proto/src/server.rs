@@ -9,6 +9,7 @@
 //! - `route`, `http_refusal`, `handshake_http`: routing and refusals. `headers`, `param_headers`,
 //!   `session_id`: HTTP headers.
 //! - `session`: the sessions of the handshake era, and of shared streams.
+//! - `event_log`: resumption of the event streams of a session, over HTTP.
 //! - `input_rounds`, `listen_subscriptions`: MRTR and `subscriptions/listen` (2026-07-28).
 //!
 //! - `base64`: the encoding of header values.
@@ -16,6 +17,7 @@
 //! Nothing here may depend on an HTTP library.
 
 mod base64;
+mod event_log;
 mod handshake_http;
 mod headers;
 mod http_refusal;
@@ -26,6 +28,11 @@ mod route;
 mod session;
 mod session_id;
 
+pub use event_log::{
+    AppendError, BadEventId, BadRecord, EventData, EventId, EventIdText, EventLog, EventLogConfig,
+    EventLogStats, EventReader, EventRecord, OpenStreamError, Read, Removal, Replay, ReplayError,
+    StreamHead, StreamPhase,
+};
 pub use handshake_http::{
     HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, RequestSession,
     route_handshake_request,

@@ -1,10 +1,9 @@
 //! Event streams, as the WHATWG defines them, with a limit.
 
-use std::io::Write as _;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use memchr::memchr2;
+use bytes::{BufMut, Bytes, BytesMut};
+use memchr::{memchr2, memchr2_iter};
 
 use super::framing::TooLarge;
 use super::oversize_id_scanner::OversizeIdScanner;
@@ -307,17 +306,54 @@ impl Data {
 }
 
 /// Appends an event: its id when it has one, which must not contain a line end, and its
-/// data, a line for each of theirs.
-pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
+/// data, a line for each of theirs. The data is copied once.
+pub fn write_event(out: &mut impl BufMut, id: Option<&str>, data: &[u8]) {
     if let Some(id) = id {
-        writeln!(out, "id: {id}").expect("a vector takes every write");
+        write_field(out, b"id: ", id.as_bytes());
     }
-    for line in data.split(|byte| matches!(byte, b'\n' | b'\r')) {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line);
-        out.push(b'\n');
+    let mut start = 0;
+    for end in memchr2_iter(b'\n', b'\r', data) {
+        write_field(out, b"data: ", data.get(start..end).unwrap_or_default());
+        start = end + 1;
     }
-    out.push(b'\n');
+    write_field(out, b"data: ", data.get(start..).unwrap_or_default());
+    out.put_slice(b"\n");
+}
+
+/// Appends an event that gives an id without a message, so that a client can resume before it has
+/// received one: the id, `retry` when there is one, and empty data. A client must not dispatch it.
+pub fn write_priming(out: &mut impl BufMut, id: &str, retry: Option<Duration>) {
+    write_field(out, b"id: ", id.as_bytes());
+    write_retry_field(out, retry);
+    out.put_slice(b"data: \n\n");
+}
+
+/// Appends an event that has only `retry`, in milliseconds: the time after which the client opens
+/// the stream again. The last event id stays.
+pub fn write_retry(out: &mut impl BufMut, retry: Duration) {
+    write_retry_field(out, Some(retry));
+    out.put_slice(b"\n");
+}
+
+/// Appends a comment, which keeps a connection alive and is no event. A line end in `text` begins
+/// another comment.
+pub fn write_comment(out: &mut impl BufMut, text: &str) {
+    for line in text.split(['\n', '\r']) {
+        write_field(out, b": ", line.as_bytes());
+    }
+    out.put_slice(b"\n");
+}
+
+fn write_field(out: &mut impl BufMut, name: &[u8], value: &[u8]) {
+    out.put_slice(name);
+    out.put_slice(value);
+    out.put_slice(b"\n");
+}
+
+fn write_retry_field(out: &mut impl BufMut, retry: Option<Duration>) {
+    if let Some(retry) = retry {
+        write_field(out, b"retry: ", retry.as_millis().to_string().as_bytes());
+    }
 }
 
 /// Returns the time in a `retry` field, which counts only when it is all digits.
