@@ -85,7 +85,7 @@ pub use extract::{Input, Needs, Rejection};
 pub use features::ServerFeatures;
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
-pub use http::HttpConfig;
+pub use http::{HttpBody, HttpConfig, HttpRequestParts, HttpService};
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};
 pub use principal::Principal;

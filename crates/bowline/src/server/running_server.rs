@@ -7,6 +7,8 @@ use bowline_proto::CloseReason;
 use tokio::io::{duplex, split};
 use tokio::sync::watch;
 
+#[cfg(feature = "http-server")]
+use super::http::{HttpConfig, HttpService};
 use super::principal::Principal;
 use super::server_core::{Origin, ServerCore};
 use super::session::{ServeSession, SessionShared};
@@ -114,6 +116,12 @@ impl Running {
     /// ```
     pub fn in_memory(&self) -> InMemory {
         InMemory(self.clone())
+    }
+
+    /// Returns this server as a tower service, which answers the HTTP requests of one endpoint.
+    #[cfg(feature = "http-server")]
+    pub fn http_service(&self, config: HttpConfig) -> HttpService {
+        HttpService::new(Arc::clone(&self.0), config)
     }
 
     /// Serves a client that a listener has accepted. A client that sends nothing, or only a part of

@@ -12,6 +12,8 @@ pub struct HttpConfig {
     pub(super) max_sessions: usize,
     pub(super) session_idle_timeout: Duration,
     pub(super) has_sessions: bool,
+    pub(super) max_streams_per_session: usize,
+    pub(super) max_stream_age: Option<Duration>,
 }
 
 impl Default for HttpConfig {
@@ -24,6 +26,8 @@ impl Default for HttpConfig {
             max_sessions: 10_000,
             session_idle_timeout: Duration::from_secs(30 * 60),
             has_sessions: true,
+            max_streams_per_session: 256,
+            max_stream_age: None,
         }
     }
 }
@@ -88,6 +92,22 @@ impl HttpConfig {
     #[must_use]
     pub fn without_sessions(mut self) -> Self {
         self.has_sessions = false;
+        self
+    }
+
+    /// Sets the most requests and streams that one session may have open. Default 256; a request
+    /// beyond it is answered with 503 and `Retry-After`.
+    #[must_use]
+    pub fn max_streams_per_session(mut self, count: usize) -> Self {
+        self.max_streams_per_session = count;
+        self
+    }
+
+    /// Sets after what time a stream of events ends, so that its client opens another one. Default:
+    /// never. A server that is updated often reaches all of its clients that way.
+    #[must_use]
+    pub fn max_stream_age(mut self, age: Option<Duration>) -> Self {
+        self.max_stream_age = age;
         self
     }
 }
