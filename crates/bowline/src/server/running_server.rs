@@ -7,6 +7,7 @@ use bowline_proto::CloseReason;
 use tokio::io::{duplex, split};
 use tokio::sync::watch;
 
+use super::features::ServerFeatures;
 #[cfg(feature = "http-server")]
 use super::http::{HttpConfig, HttpService};
 use super::principal::Principal;
@@ -116,6 +117,11 @@ impl Running {
     /// ```
     pub fn in_memory(&self) -> InMemory {
         InMemory(self.clone())
+    }
+
+    /// Returns the features, to change them while the server runs.
+    pub fn features(&self) -> &ServerFeatures {
+        &self.0.features
     }
 
     /// Returns this server as a tower service, which answers the HTTP requests of one endpoint.
