@@ -334,6 +334,7 @@ pub(crate) fn reset_message(call: CallId) -> Transmit {
         head: Bytes::new(),
         body: Bytes::new(),
         tail: Bytes::new(),
+        status: 200,
         slot: crate::outbox::Slot::default(),
     }
 }

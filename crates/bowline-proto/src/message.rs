@@ -189,6 +189,7 @@ impl Composer {
             head: self.take_head(),
             body,
             tail: Bytes::from_static(tail.as_bytes()),
+            status: 200,
             slot: Slot::default(),
         }
     }

@@ -45,6 +45,9 @@ pub struct Transmit {
     pub body: Bytes,
     /// The end of the message.
     pub tail: Bytes,
+    /// The HTTP status of the response to a single request: 200, but for an error that has a status
+    /// of its own. Only the first message of a stream can have one.
+    pub status: u16,
     /// Its place in the queue, to which it can be returned.
     pub(crate) slot: Slot,
 }

@@ -48,7 +48,7 @@ pub(crate) use route::named_by;
 pub use route::{
     Refusal, RequestContext, Routed, RouterConfig, StatelessRequest, UnknownRequest, route,
 };
-pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase};
+pub use session::{ClientInfo, Session, SessionConfig, SessionEvent, SessionPhase, SessionRecord};
 pub use session_id::{BadSessionId, SessionId};
 
 use bowline_types::RequestId;

@@ -98,7 +98,8 @@ pub use features::ServerFeatures;
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub use http::{
-    AllowedHosts, AllowedOrigins, BindAddr, HttpConfig, HttpStats, InvalidHttpSetting, TrustedProxies,
+    AllowedHosts, AllowedOrigins, BindAddr, HttpBody, HttpConfig, HttpRequestParts, HttpService,
+    HttpStats, InvalidHttpSetting, TrustedProxies,
 };
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};

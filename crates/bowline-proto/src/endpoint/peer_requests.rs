@@ -12,6 +12,7 @@ use crate::defect::{self, Defect};
 use crate::event_queue::EndpointEvent;
 use crate::payload::Payload;
 use crate::requests::{Admission, Arrival, RequestKey};
+use crate::server::error_status;
 use crate::time::Instant;
 use crate::trace::{self, Direction};
 
@@ -94,6 +95,7 @@ impl<E: EndpointEvent> Endpoint<E> {
         error: &ErrorObject,
     ) -> Result<(), RespondError> {
         let request = self.requests.finish(key).ok_or(RespondError::NotOpen)?;
+        let status = error_status(error, request.is_stateless);
         let mut message = self.composer.error(Some(&request.id), error);
         let size = message.frame_len();
         let mut answered = Ok(());
@@ -102,6 +104,7 @@ impl<E: EndpointEvent> Endpoint<E> {
             message = self.composer.error(Some(&request.id), &error);
             answered = Err(RespondError::TooLarge { size });
         }
+        message.status = status;
         self.send_response(request.to, Some(&request.id), message);
         let duration = now.since(request.started);
         let logged = (key.get(), request.method);
@@ -248,6 +251,8 @@ impl<E: EndpointEvent> Endpoint<E> {
             let error = ErrorObject::new(error.code, TOO_LARGE_TO_BE_SENT);
             message = self.composer.error(id, &error);
         }
+        // A refusal of the stateless era before a handler has its status in `Refusal`.
+        message.status = error_status(error, false);
         self.send_response(to, id, message);
     }
 }

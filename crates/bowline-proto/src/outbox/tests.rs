@@ -7,6 +7,7 @@ fn message(kind: TransmitKind, body: &'static str) -> Transmit {
         head: Bytes::new(),
         body: Bytes::from_static(body.as_bytes()),
         tail: Bytes::from_static(b"\n"),
+        status: 200,
         slot: Slot::default(),
     }
 }

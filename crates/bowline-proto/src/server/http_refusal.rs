@@ -2,7 +2,7 @@
 //! the HTTP status of a handler's error.
 
 use bowline_types::capabilities::{ClientCapabilities, ElicitationCapability, SamplingCapability};
-use bowline_types::error::MissingCapabilityData;
+use bowline_types::error::{MissingCapabilityData, codes};
 use bowline_types::{ErrorCode, ErrorObject, JsonObject, RequestId, Revision, Wire};
 
 use super::route::{Refusal, StatelessRequest, refusal};
@@ -58,12 +58,24 @@ impl StatelessRequest<'_> {
     }
 }
 
-/// Returns the HTTP status of a response with a handler's error, in the stateless era.
+/// Returns the HTTP status of an error response.
 ///
-/// An error is as good a response as a result, so it is 200; but a capability that the client
-/// lacks (−32021) is 400, and an unknown method (−32601) 404, also from a handler. A refusal before
-/// a handler has its status in [`Refusal::status`].
-pub fn error_status(error: &ErrorObject) -> u16 {
+/// An error is as good a response as a result, so it is 200, but for a limit that is reached now
+/// (`data.reason` is `busy`): that is 503 in both eras. In the stateless era a capability that the
+/// client lacks (−32021) is 400, and an unknown method (−32601) 404, also from a handler. A refusal
+/// before a handler has its status in [`Refusal::status`].
+pub fn error_status(error: &ErrorObject, is_stateless: bool) -> u16 {
+    let is_busy = || {
+        let data = error.data.as_ref().map(|data| data.as_ref().reader());
+        let reason = data.and_then(|data| data.peek_tag("reason").ok()?);
+        reason.is_some_and(|reason| reason == "busy")
+    };
+    if error.code == codes::INTERNAL_ERROR && is_busy() {
+        return 503;
+    }
+    if !is_stateless {
+        return 200;
+    }
     match error.error_code(Revision::LATEST) {
         Some(ErrorCode::MissingRequiredClientCapability) => 400,
         Some(ErrorCode::MethodNotFound) => 404,

@@ -3,7 +3,7 @@
 //! - `inbound`: messages of the client. `requests`: its requests, those that the session answers
 //!   itself and those for a handler.
 //! - `commands`: the application's commands. `lifecycle`: handshake, deadlines, closing.
-//! - `config`, `event`: the public types around them.
+//! - `config`, `event`, `record`: the public types around them.
 //!
 //! Code that the client's connection needs as well belongs to `endpoint`.
 
@@ -12,9 +12,11 @@ mod config;
 mod event;
 mod inbound;
 mod lifecycle;
+mod record;
 mod requests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bowline_types::logging::LoggingLevel;
 use bowline_types::{RequestId, Revision};
@@ -32,6 +34,7 @@ use crate::trace::Side;
 
 pub use config::SessionConfig;
 pub use event::{ClientInfo, SessionEvent};
+pub use record::SessionRecord;
 
 /// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +77,7 @@ impl SessionPhase {
 /// session, and all other messages are passed to the session with their streams.
 #[derive(Debug)]
 pub struct Session {
-    config: SessionConfig,
+    config: Arc<SessionConfig>,
     router: RouterConfig,
     phase: SessionPhase,
     revision: Option<Revision>,
@@ -89,8 +92,54 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session that waits for its client.
-    pub fn new(now: Instant, config: SessionConfig) -> Self {
+    /// Creates a session that waits for its client. Sessions may share a configuration.
+    pub fn new(now: Instant, config: impl Into<Arc<SessionConfig>>) -> Self {
+        Self::with_carryover(now, config.into(), Carryover::new())
+    }
+
+    /// Creates a session that goes on from its record.
+    pub fn resume(
+        now: Instant,
+        config: impl Into<Arc<SessionConfig>>,
+        record: SessionRecord,
+    ) -> Self {
+        let mut session = Self::with_carryover(now, config.into(), record.carryover());
+        session.phase = if record.is_ready {
+            SessionPhase::Ready
+        } else {
+            SessionPhase::Initialized
+        };
+        session.handshake = session.handshake.filter(|_| !record.is_ready);
+        session.revision = Some(record.revision);
+        session.log_level = record.log_level;
+        session.subscribed_bytes = record.subscribed.iter().map(String::len).sum();
+        session.subscribed = record.subscribed;
+        session
+    }
+
+    /// Returns what has to be kept of a session in which nothing is open, so that it can be
+    /// [resumed](Self::resume). `None` before `initialize` is answered, and once it ends.
+    pub fn into_record(self) -> Option<SessionRecord> {
+        let is_ready = match self.phase {
+            SessionPhase::Initialized => false,
+            SessionPhase::Ready => true,
+            SessionPhase::AwaitingInitialize
+            | SessionPhase::ShuttingDown
+            | SessionPhase::Closed => return None,
+        };
+        let revision = self.revision?;
+        let carryover = self.endpoint.into_carryover();
+        Some(SessionRecord {
+            revision,
+            is_ready,
+            log_level: self.log_level,
+            subscribed: self.subscribed,
+            next_call: carryover.ids,
+            next_request: carryover.next_request,
+        })
+    }
+
+    fn with_carryover(now: Instant, config: Arc<SessionConfig>, carryover: Carryover) -> Self {
         let setup = Setup {
             side: Side::Server,
             carrier: config.carrier,
@@ -98,7 +147,7 @@ impl Session {
             limits: config.limits,
             seed: config.seed,
         };
-        let mut endpoint = Endpoint::new(setup, Carryover::new());
+        let mut endpoint = Endpoint::new(setup, carryover);
         endpoint.set_frame_timeout(config.frame_timeout);
         Self {
             router: RouterConfig {

@@ -5,17 +5,23 @@
 //! of the handshake era.
 //!
 //! - `config`: what can be set, with every limit; `invalid_setting`: its error.
+//! - `service`: the tower service, from the request to its response. `responses`: heads and small
+//!   bodies, `body`: what is read and written, event streams above all.
+//! - `sessions`: the sessions of the handshake era, live and idle.
+//! - `request_parts`: what handlers see of the HTTP request.
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
 //!   `forwarded`, `content`. They look at headers only, and allocate nothing for a plain request.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
-//! - `connections`: the accept loop, the limit on connections, graceful shutdown; within it
-//!   `connection` (one of them, on hyper), `connection_state` (its timeouts), `connection_io` (its
-//!   stream, half-closed streams) and `stream_tasks` (the requests of HTTP/2).
+//! - `listening`: serving a listener. `connections`: the accept loop, the limit on connections,
+//!   graceful shutdown; within it `connection` (one of them, on hyper), `connection_state` (its
+//!   timeouts), `connection_io` (its stream, half-closed streams) and `stream_tasks` (the requests
+//!   of HTTP/2).
 //! - `endpoint`: the path of the endpoint, `/healthz`, `/readyz`, and 404.
 //! - `bind_addr`: where a server listens.
 
 mod authority;
 mod bind_addr;
+mod body;
 mod config;
 mod connections;
 mod content;
@@ -24,14 +30,22 @@ mod endpoint;
 mod forwarded;
 mod hosts;
 mod invalid_setting;
+mod listening;
 mod origins;
 mod refusal;
+mod request_parts;
+mod responses;
+mod service;
+mod sessions;
 mod stats;
 
 pub use bind_addr::BindAddr;
+pub use body::HttpBody;
 pub use config::HttpConfig;
 pub use forwarded::TrustedProxies;
 pub use hosts::AllowedHosts;
 pub use invalid_setting::InvalidHttpSetting;
 pub use origins::AllowedOrigins;
+pub use request_parts::HttpRequestParts;
+pub use service::HttpService;
 pub use stats::HttpStats;

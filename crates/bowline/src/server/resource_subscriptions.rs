@@ -36,6 +36,12 @@ pub(super) struct HandlerSubscriptions {
 }
 
 impl HandlerSubscriptions {
+    /// Returns `true` if there are none.
+    #[cfg(feature = "http-server")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.subscribed_uris.is_empty() && self.queues.is_empty() && self.listens.is_empty()
+    }
+
     /// Takes the subscriptions whose `subscriptions/listen` has ended. Drop them without a lock.
     pub(super) fn take_ended(
         &mut self,

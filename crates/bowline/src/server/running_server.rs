@@ -7,6 +7,9 @@ use bowline_proto::CloseReason;
 use tokio::io::{duplex, split};
 use tokio::sync::watch;
 
+use super::features::ServerFeatures;
+#[cfg(feature = "http-server")]
+use super::http::{HttpConfig, HttpService};
 use super::principal::Principal;
 use super::server_core::{Origin, ServerCore};
 use super::session::{ServeSession, SessionShared};
@@ -114,6 +117,22 @@ impl RunningServer {
     /// ```
     pub fn in_memory(&self) -> InMemoryTransport {
         InMemoryTransport(self.clone())
+    }
+
+    #[cfg(feature = "http-server")]
+    pub(super) fn shutdown_deadline(&self) -> Option<std::time::Duration> {
+        self.0.shutdown_deadline
+    }
+
+    /// Returns the features, to change them while the server runs.
+    pub fn features(&self) -> &ServerFeatures {
+        &self.0.features
+    }
+
+    /// Returns this server as a tower service, which answers the HTTP requests of one endpoint.
+    #[cfg(feature = "http-server")]
+    pub fn http_service(&self, config: HttpConfig) -> HttpService {
+        HttpService::new(Arc::clone(&self.0), config)
     }
 
     /// Serves a client that a listener has accepted. A client that sends nothing, or only a part of

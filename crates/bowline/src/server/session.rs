@@ -7,7 +7,8 @@
 //! Files: `driver` moves bytes and events between the stream and the core, `wakeup` is one wake-up
 //! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
 //! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
-//! runs, `blocking_quota` limits the session's threads, `change_notifications` and
+//! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver,
+//! `blocking_quota` limits the session's threads, `change_notifications` and
 //! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
 //! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
 //! value while the lock is held.
@@ -18,8 +19,12 @@ mod dispatch_inbound;
 mod driver;
 mod driver_slot;
 mod handler_run;
+#[cfg(feature = "http-server")]
+mod http_requests;
 mod listen_subscriptions;
 mod pending_url_elicitations;
+#[cfg(feature = "http-server")]
+mod response_streams;
 mod session_shutdown;
 mod wakeup;
 
@@ -29,7 +34,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use bowline_proto::server::{Change, ClientInfo, ListenSubscriptions, Session};
+use bowline_proto::server::{Change, ClientInfo, ListenLimits, ListenSubscriptions, Session};
 use bowline_proto::{
     CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
 };
@@ -55,6 +60,12 @@ use pending_url_elicitations::PendingUrlElicitations;
 pub(super) use blocking_quota::JobId;
 pub(super) use driver_slot::ServeSession;
 pub(super) use handler_run::CANCEL_GRACE;
+#[cfg(feature = "http-server")]
+pub(super) use http_requests::{HttpSessionStart, PostMessage, SessionTimer};
+#[cfg(feature = "http-server")]
+pub(super) use response_streams::StreamOutput;
+#[cfg(feature = "http-server")]
+pub(super) use session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
 
 /// The state that a session's driver and its handlers share.
 #[derive(Debug)]
@@ -88,6 +99,9 @@ pub(super) struct SessionCore {
     pub(super) subscriptions: HandlerSubscriptions,
     changes: PendingChanges,
     url_elicitations: PendingUrlElicitations,
+    /// Where messages leave over HTTP, where there is no driver.
+    #[cfg(feature = "http-server")]
+    streams: Option<response_streams::ResponseStreams>,
     /// Wakes the driver, while it has nothing to do.
     driver: Option<Waker>,
     /// Set when the session ends: no request is started any more, and it closes when every request
@@ -105,6 +119,25 @@ enum ShutdownReason {
 }
 
 impl SessionCore {
+    fn new(session: Session, listen_limits: ListenLimits, max_blocking: usize) -> Self {
+        Self {
+            listens: ListenSubscriptions::new(listen_limits),
+            session,
+            client: None,
+            running: BTreeMap::new(),
+            pending_questions: MonotonicTable::new(),
+            waiting_for_room: BTreeMap::new(),
+            blocking_quota: BlockingQuota::new(max_blocking),
+            subscriptions: HandlerSubscriptions::default(),
+            changes: PendingChanges::default(),
+            url_elicitations: PendingUrlElicitations::default(),
+            #[cfg(feature = "http-server")]
+            streams: None,
+            driver: None,
+            shutdown_reason: None,
+        }
+    }
+
     /// Removes a handler that is done.
     fn remove_handler(&mut self, request: RequestKey) {
         self.running.remove(&request);
@@ -122,30 +155,28 @@ struct PendingQuestion {
 
 impl SessionShared {
     pub(super) fn new(server: Arc<ServerCore>, origin: Origin) -> Arc<Self> {
-        let span = session_span(&server.name);
-        let _entered = entered(&span);
         let mut config = server.session_config(&origin);
         config.seed(RandomState::new().hash_one(0));
-        let core = SessionCore {
-            listens: ListenSubscriptions::new(config.listen_limits()),
-            session: Session::new(Instant::START, config),
-            client: None,
-            running: BTreeMap::new(),
-            pending_questions: MonotonicTable::new(),
-            waiting_for_room: BTreeMap::new(),
-            blocking_quota: BlockingQuota::new(server.max_blocking),
-            subscriptions: HandlerSubscriptions::default(),
-            changes: PendingChanges::default(),
-            url_elicitations: PendingUrlElicitations::default(),
-            driver: None,
-            shutdown_reason: None,
-        };
+        let limits = config.listen_limits();
+        let session = Session::new(Instant::START, config);
+        let core = SessionCore::new(session, limits, server.max_blocking);
+        Self::with_core_state(server, core, Clock::start(), origin.principal())
+    }
+
+    fn with_core_state(
+        server: Arc<ServerCore>,
+        core: SessionCore,
+        clock: Clock,
+        principal: Option<Principal>,
+    ) -> Arc<Self> {
+        let span = session_span(&server.name);
+        let _entered = entered(&span);
         let shared = Arc::new(Self {
             core: Mutex::new(core),
-            clock: Clock::start(),
+            clock,
             span: span.clone(),
             server,
-            principal: origin.principal(),
+            principal,
             replacement_context: OnceLock::new(),
         });
         shared.server.sessions.add(&shared);
@@ -171,6 +202,13 @@ impl SessionShared {
     fn with_core<T>(&self, work: impl FnOnce(&mut SessionCore) -> T) -> T {
         let mut core = self.lock();
         let done = work(&mut core);
+        #[cfg(feature = "http-server")]
+        if core.streams.is_some() {
+            let drained = core.drain_http(self.clock);
+            drop(core);
+            drained.finish_outbound(self);
+            return done;
+        }
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
@@ -191,6 +229,15 @@ impl SessionShared {
             return;
         }
         core.record_change(change);
+        #[cfg(feature = "http-server")]
+        if let Some(streams) = &mut core.streams {
+            // The first of them sends it.
+            streams.wake_all();
+            let drained = core.drain_http(self.clock);
+            drop(core);
+            drained.finish_outbound(self);
+            return;
+        }
         let driver = core.driver.take();
         drop(core);
         if let Some(driver) = driver {
@@ -199,8 +246,12 @@ impl SessionShared {
     }
 
     /// Ends the session: when every request has its response, or immediately.
-    pub(super) fn end(&self, mode: ShutdownMode) {
+    pub(super) fn end(self: &Arc<Self>, mode: ShutdownMode) {
         let _entered = entered(&self.span);
+        #[cfg(feature = "http-server")]
+        if mode == ShutdownMode::Graceful && self.is_http() {
+            return self.end_http();
+        }
         self.with(|core, now| match mode {
             ShutdownMode::Graceful => {
                 core.session.shut_down();
@@ -212,7 +263,7 @@ impl SessionShared {
 
     /// Sends a request to the client, where `about` is the client's request that it belongs to.
     pub(super) async fn call_client(
-        &self,
+        self: &Arc<Self>,
         about: Option<RequestKey>,
         request: CallRequest,
     ) -> Result<Payload, Error> {
@@ -226,7 +277,17 @@ impl SessionShared {
             Error::new(ErrorKind::State, error.to_string())
         })?;
         let wait = QuestionWait { shared: self, call };
-        let (outcome, sent) = poll_fn(|cx| wait.poll(cx)).await;
+        #[cfg(feature = "http-server")]
+        let mut timer = self.question_timer();
+        let (outcome, sent) = poll_fn(|cx| {
+            let polled = wait.poll(cx);
+            #[cfg(feature = "http-server")]
+            if let (true, Some(timer)) = (polled.is_pending(), &mut timer) {
+                timer.poll(cx);
+            }
+            polled
+        })
+        .await;
         Error::from_outcome(outcome, Some(sent), None)
     }
 }

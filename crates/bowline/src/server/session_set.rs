@@ -67,6 +67,12 @@ impl SessionSet {
         }
     }
 
+    /// Returns `true` if no client is accepted any more.
+    #[cfg(feature = "http-server")]
+    pub(super) fn has_ended(&self) -> bool {
+        *self.is_ending.borrow()
+    }
+
     /// Returns a receiver of the end of the server, for accepting clients.
     pub(super) fn end_signal(&self) -> watch::Receiver<bool> {
         self.is_ending.subscribe()

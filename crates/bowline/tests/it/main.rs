@@ -6,6 +6,8 @@ mod client;
 mod collected;
 mod delayed_flush;
 mod ecosystem;
+#[cfg(feature = "http-server")]
+mod http;
 mod matrix;
 #[path = "../support/example.rs"]
 mod programs;

@@ -102,7 +102,11 @@ fn the_status_of_an_error() {
         (0, 200),
         (7, 200),
     ] {
-        assert_eq!(error_status(&ErrorObject::new(code, "m")), status, "{code}");
+        assert_eq!(
+            error_status(&ErrorObject::new(code, "m"), true),
+            status,
+            "{code}"
+        );
     }
 }
 

@@ -153,6 +153,11 @@ impl SessionConfig {
         self
     }
 
+    /// Returns the revisions that the server supports.
+    pub fn supported_revisions(&self) -> Revisions {
+        self.revisions
+    }
+
     /// Returns the limits, to change them.
     pub fn limits(&mut self) -> &mut Limits {
         &mut self.limits

@@ -85,8 +85,10 @@ impl Session {
         };
         match route_message(&self.router, message, None) {
             Routed::Session(message) => self.handle_envelope(now, None, frame, message),
-            Routed::Stateless(request) => self.handle_stateless_request(now, frame, request),
-            Routed::Unknown(request) => self.handle_stateless_unknown_request(now, frame, request),
+            Routed::Stateless(request) => self.handle_stateless_request(now, None, frame, request),
+            Routed::Unknown(request) => {
+                self.handle_stateless_unknown_request(now, None, frame, request);
+            }
             Routed::Refused(refusal) => {
                 let id = refusal.id.as_ref();
                 let to = ReplyTo::default();

@@ -12,20 +12,23 @@ use bytes::Bytes;
 use super::{Session, SessionEvent, SessionPhase};
 use crate::batches::ReplyTo;
 use crate::endpoint::or_latest_handshake;
+use crate::outbox::StreamId;
 use crate::payload::Payload;
 use crate::requests::Arrival;
 use crate::server::route::{RequestContext, StatelessRequest, UnknownRequest, shown};
 use crate::time::Instant;
 
 impl Session {
-    /// Handles a request of the stateless era on a shared stream: it is served in any phase, and
-    /// ends the wait for a handshake.
-    pub(super) fn handle_stateless_request(
+    /// Handles a request of the stateless era: it is served in any phase, and ends the wait for a
+    /// handshake. `frame` is the frame of the message, `stream` the destination of its response.
+    pub fn handle_stateless_request(
         &mut self,
         now: Instant,
+        stream: Option<StreamId>,
         frame: &Bytes,
         request: StatelessRequest<'_>,
     ) {
+        let to = ReplyTo::from(stream);
         let StatelessRequest {
             id,
             method,
@@ -34,17 +37,18 @@ impl Session {
         } = request;
         self.handshake = None;
         if self.phase == SessionPhase::ShuttingDown {
-            return self.refuse_phase(now, &id, ReplyTo::default());
+            return self.refuse_phase(now, &id, to);
         }
         let params = (params != RawJsonRef::EMPTY_OBJECT)
             .then(|| self.endpoint.request_params(frame, params));
         let arrival = match method {
             // It lasts until it is closed or ended, and its parameters are not kept.
             Method::Listen => Arrival {
+                to,
                 is_subscription: true,
                 ..Arrival::default()
             },
-            _ => self.arrival(ReplyTo::default(), method, params.as_ref()),
+            _ => self.arrival(to, method, params.as_ref()),
         };
         let Some(request) = self.endpoint.admit(now, &id, method.as_str(), arrival) else {
             return;
@@ -61,15 +65,17 @@ impl Session {
 
     /// As [`handle_stateless_request`](Self::handle_stateless_request), with a method that the
     /// protocol doesn't have.
-    pub(super) fn handle_stateless_unknown_request(
+    pub fn handle_stateless_unknown_request(
         &mut self,
         now: Instant,
+        stream: Option<StreamId>,
         frame: &Bytes,
         request: UnknownRequest<'_>,
     ) {
+        let to = ReplyTo::from(stream);
         self.handshake = None;
         if self.phase == SessionPhase::ShuttingDown {
-            return self.refuse_phase(now, &request.id, ReplyTo::default());
+            return self.refuse_phase(now, &request.id, to);
         }
         let unknown = UnknownMethodRequest {
             id: &request.id,
@@ -77,7 +83,7 @@ impl Session {
             params: (request.params != RawJsonRef::EMPTY_OBJECT).then_some(request.params),
             context: Some(request.context),
         };
-        self.forward_unknown_request(now, ReplyTo::default(), frame, unknown);
+        self.forward_unknown_request(now, to, frame, unknown);
     }
 
     /// Serves a request of the handshake era.

@@ -23,6 +23,8 @@ pub struct HttpConfig {
     pub(super) max_connections: usize,
     pub(super) head_timeout: Duration,
     pub(super) idle_timeout: Duration,
+    pub(super) max_streams_per_session: usize,
+    pub(super) max_stream_age: Option<Duration>,
 }
 
 impl Default for HttpConfig {
@@ -42,6 +44,8 @@ impl Default for HttpConfig {
             max_connections: 1024,
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
+            max_streams_per_session: 256,
+            max_stream_age: None,
         }
     }
 }
@@ -173,6 +177,22 @@ impl HttpConfig {
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
+        self
+    }
+
+    /// Sets the most requests and streams that one session may have open. Default 256; a request
+    /// beyond it is answered with 503 and `Retry-After`.
+    #[must_use]
+    pub fn max_streams_per_session(mut self, count: usize) -> Self {
+        self.max_streams_per_session = count;
+        self
+    }
+
+    /// Sets after what time a stream of events ends, so that its client opens another one. Default:
+    /// never. A server that is updated often reaches all of its clients that way.
+    #[must_use]
+    pub fn max_stream_age(mut self, age: Option<Duration>) -> Self {
+        self.max_stream_age = age;
         self
     }
 }

@@ -53,6 +53,18 @@ pub(super) struct ReplacementContext {
     slot: Weak<DriverSlot>,
 }
 
+#[cfg(feature = "http-server")]
+impl ReplacementContext {
+    /// Creates the context of a session without a driver: a poll that blocks is logged, and a worker
+    /// is woken.
+    pub(super) fn without_driver(runtime: Handle) -> Self {
+        Self {
+            runtime,
+            slot: Weak::new(),
+        }
+    }
+}
+
 /// The result of polling the driver.
 enum DriverPoll {
     Pending,

@@ -21,6 +21,12 @@ pub(super) struct PendingUrlElicitations {
 }
 
 impl PendingUrlElicitations {
+    /// Returns `true` if there are none.
+    #[cfg(feature = "http-server")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.unsent.is_empty()
+    }
+
     /// Removes an elicitation. Returns `true` if it was open.
     fn remove(&mut self, id: &str) -> bool {
         let at = self.open.iter().position(|known| known == id);

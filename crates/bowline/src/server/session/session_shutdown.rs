@@ -14,7 +14,7 @@ use crate::io::Io;
 
 /// How long a session that is shut down waits for its handlers and its client, and how long a
 /// session whose client has left waits for the client to read another part of the last responses.
-const DEFAULT_SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
+pub(in super::super) const DEFAULT_SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The shutdown of a session that finishes what it can.
 #[derive(Clone, Copy)]

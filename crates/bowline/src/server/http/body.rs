@@ -1,0 +1,309 @@
+//! The bodies of responses: nothing, one JSON message, or a stream of events.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, ready};
+use std::time::Duration;
+
+use bowline_proto::{StreamId, Transmit};
+use bytes::{BufMut, Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use memchr::memchr2;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+
+use super::sessions::SessionLease;
+use crate::server::session::{SessionShared, SessionTimer, StreamOutput};
+
+/// Messages larger than this are not copied into one piece.
+const MAX_COPIED: usize = 16 * 1024;
+
+/// Bytes of events that leave together.
+const MAX_TOGETHER: usize = 64 * 1024;
+
+/// A comment: it shows proxies and clients that the stream is alive (TR-111).
+const COMMENT: &[u8] = b":\n\n";
+
+/// The body of a response.
+pub struct HttpBody(Kind);
+
+enum Kind {
+    /// What is left of a body that is known.
+    Known(VecDeque<Bytes>),
+    Events(Box<Events>),
+}
+
+impl HttpBody {
+    /// Creates a body without anything.
+    pub(super) fn empty() -> Self {
+        Self(Kind::Known(VecDeque::new()))
+    }
+
+    /// Creates a body of these bytes.
+    pub(super) fn full(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return Self::empty();
+        }
+        Self(Kind::Known(VecDeque::from([bytes])))
+    }
+
+    /// Creates a body of one message.
+    pub(super) fn message(transmit: Transmit) -> Self {
+        if transmit.len() <= MAX_COPIED {
+            let mut bytes = BytesMut::with_capacity(transmit.len());
+            transmit.append_to(&mut bytes);
+            return Self::full(bytes.freeze());
+        }
+        let parts = [transmit.head, transmit.body, transmit.tail];
+        Self(Kind::Known(
+            parts.into_iter().filter(|part| !part.is_empty()).collect(),
+        ))
+    }
+
+    pub(super) fn events(events: Events) -> Self {
+        Self(Kind::Events(Box::new(events)))
+    }
+}
+
+impl Body for HttpBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match &mut self.0 {
+            Kind::Known(parts) => Poll::Ready(parts.pop_front().map(|part| Ok(Frame::data(part)))),
+            Kind::Events(events) => {
+                let polled = events.poll_bytes(cx);
+                polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Known(parts) => parts.is_empty(),
+            Kind::Events(events) => events.has_ended,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Known(parts) => {
+                SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
+            }
+            Kind::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpBody")
+    }
+}
+
+/// A stream of a session, until it is dropped.
+pub(super) struct OpenStream {
+    pub(super) session: Arc<SessionShared>,
+    pub(super) id: StreamId,
+    /// `true` if the client's disconnecting cancels its request: in the stateless era.
+    pub(super) cancels: bool,
+    /// Keeps the session live. Requests without a session have none.
+    pub(super) _lease: Option<SessionLease>,
+}
+
+impl OpenStream {
+    /// Returns the response if nothing else was sent and it is there.
+    pub(super) fn take_only_response(&self) -> Option<Transmit> {
+        self.session.take_only_response(self.id)
+    }
+
+    /// Waits until there is a message, or the stream has ended. Cancel safe.
+    pub(super) async fn ready(&self) {
+        poll_fn(|cx| self.session.poll_stream_ready(self.id, cx)).await;
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.session.close_stream(self.id, self.cancels);
+    }
+}
+
+/// The events of a stream, as they leave.
+pub(super) struct Events {
+    stream: OpenStream,
+    timer: SessionTimer,
+    keep_alive: Pin<Box<Sleep>>,
+    keep_alive_interval: Duration,
+    /// Ends a stream that has become old.
+    max_age: Option<Pin<Box<Sleep>>>,
+    has_begun: bool,
+    has_ended: bool,
+}
+
+impl Events {
+    pub(super) fn new(
+        stream: OpenStream,
+        keep_alive_interval: Duration,
+        max_age: Option<Duration>,
+    ) -> Self {
+        Self {
+            timer: SessionTimer::new(Arc::clone(&stream.session)),
+            stream,
+            keep_alive: Box::pin(sleep(keep_alive_interval)),
+            keep_alive_interval,
+            max_age: max_age.map(|age| Box::pin(sleep(age))),
+            has_begun: false,
+            has_ended: false,
+        }
+    }
+
+    fn poll_bytes(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        let polled = self.poll_events(cx);
+        if let Poll::Ready(Some(Ok(_))) = &polled {
+            let next = Instant::now() + self.keep_alive_interval;
+            self.keep_alive.as_mut().reset(next);
+        }
+        polled
+    }
+
+    fn poll_events(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let mut out = BytesMut::new();
+        while out.len() < MAX_TOGETHER && !self.has_ended {
+            let polled = self
+                .stream
+                .session
+                .poll_stream(self.stream.id, &mut self.timer, cx);
+            match polled {
+                Poll::Ready(StreamOutput::Message(transmit)) => write_event(&mut out, &transmit),
+                Poll::Ready(StreamOutput::End) => self.has_ended = true,
+                Poll::Ready(StreamOutput::Cut) => return Poll::Ready(Some(Err(self.cut()))),
+                Poll::Pending => break,
+            }
+        }
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if !out.is_empty() {
+            return Poll::Ready(Some(Ok(out.freeze())));
+        }
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        if is_first {
+            // A proxy holds the head back until it sees a byte of the body.
+            return Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))));
+        }
+        if let Some(max_age) = &mut self.max_age
+            && max_age.as_mut().poll(cx).is_ready()
+        {
+            self.has_ended = true;
+            return Poll::Ready(None);
+        }
+        ready!(self.keep_alive.as_mut().poll(cx));
+        Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))))
+    }
+
+    /// Ends a stream whose client doesn't read.
+    fn cut(&mut self) -> io::Error {
+        self.has_ended = true;
+        tracing::warn!("event stream cut: the client doesn't read");
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the client doesn't read its event stream",
+        )
+    }
+}
+
+/// Appends a message as an event. A line end in JSON is white space, which becomes a blank: an
+/// event has one line of data.
+fn write_event(out: &mut BytesMut, transmit: &Transmit) {
+    out.reserve(transmit.len() + 8);
+    out.put_slice(b"data: ");
+    for part in [&transmit.head, &transmit.body, &transmit.tail] {
+        let mut rest: &[u8] = part;
+        while let Some(at) = memchr2(b'\n', b'\r', rest) {
+            let (line, after) = rest.split_at(at);
+            out.put_slice(line);
+            out.put_u8(b' ');
+            rest = after.get(1..).unwrap_or_default();
+        }
+        out.put_slice(rest);
+    }
+    out.put_slice(b"\n\n");
+}
+
+/// Reads a body, up to a limit and a deadline.
+pub(super) async fn read_body<B>(
+    body: B,
+    max_bytes: usize,
+    timeout: Duration,
+) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes>,
+{
+    let mut body = std::pin::pin!(body);
+    if body.size_hint().lower() > max_bytes as u64 {
+        return Err(BodyError::TooLarge);
+    }
+    let until = Instant::now() + timeout;
+    let mut deadline = None;
+    let mut first: Option<Bytes> = None;
+    let mut more: Option<BytesMut> = None;
+    let read = poll_fn(|cx| {
+        loop {
+            match body.as_mut().poll_frame(cx) {
+                Poll::Ready(None) => return Poll::Ready(Ok(())),
+                Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(BodyError::Lost)),
+                Poll::Ready(Some(Ok(frame))) => {
+                    // Trailers have no meaning here.
+                    let Ok(data) = frame.into_data() else {
+                        continue;
+                    };
+                    let read = first.as_ref().map_or(0, Bytes::len);
+                    let read = more.as_ref().map_or(read, BytesMut::len);
+                    if read + data.len() > max_bytes {
+                        return Poll::Ready(Err(BodyError::TooLarge));
+                    }
+                    match (&mut more, first.take()) {
+                        (Some(more), _) => more.extend_from_slice(&data),
+                        (None, None) => first = Some(data),
+                        (none, Some(begin)) => {
+                            let mut bytes = BytesMut::with_capacity(2 * (begin.len() + data.len()));
+                            bytes.extend_from_slice(&begin);
+                            bytes.extend_from_slice(&data);
+                            *none = Some(bytes);
+                        }
+                    }
+                }
+                Poll::Pending => {
+                    let deadline = deadline.get_or_insert_with(|| Box::pin(sleep_until(until)));
+                    ready!(deadline.as_mut().poll(cx));
+                    return Poll::Ready(Err(BodyError::TooSlow));
+                }
+            }
+        }
+    });
+    read.await?;
+    Ok(more.map(BytesMut::freeze).or(first).unwrap_or_default())
+}
+
+/// Why a body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyError {
+    /// It is larger than allowed.
+    TooLarge,
+    /// It didn't arrive in time.
+    TooSlow,
+    /// The client has disconnected.
+    Lost,
+}

@@ -1,0 +1,93 @@
+//! The HTTP parts of a request, for its handler.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::http::{Extensions, HeaderMap, Method, Uri, Version, header, request};
+
+use super::super::context::Context;
+
+/// The HTTP parts of the request in which a message arrived: its method, URI and headers, and what
+/// layers have added to its [extensions](Self::extensions), such as the address of the peer.
+///
+/// `Authorization`, `Proxy-Authorization` and `Cookie` are not among the headers: a token must not
+/// reach what a handler calls or logs. A layer that authenticates puts the
+/// [`Principal`](crate::server::Principal) into the extensions.
+///
+/// A handler gets it with [`Context::http_request`], or as an argument by
+/// [`Extension`](crate::server::Extension).
+#[derive(Clone)]
+pub struct HttpRequestParts(Arc<Inner>);
+
+struct Inner {
+    method: Method,
+    uri: Uri,
+    version: Version,
+    headers: HeaderMap,
+    extensions: Extensions,
+}
+
+impl HttpRequestParts {
+    pub(in super::super) fn new(parts: request::Parts) -> Self {
+        let mut headers = parts.headers;
+        for secret in SECRET_HEADERS {
+            headers.remove(secret);
+        }
+        Self(Arc::new(Inner {
+            method: parts.method,
+            uri: parts.uri,
+            version: parts.version,
+            headers,
+            extensions: parts.extensions,
+        }))
+    }
+
+    /// Returns the method of the request.
+    pub fn method(&self) -> &Method {
+        &self.0.method
+    }
+
+    /// Returns the URI of the request.
+    pub fn uri(&self) -> &Uri {
+        &self.0.uri
+    }
+
+    /// Returns the HTTP version.
+    pub fn version(&self) -> Version {
+        self.0.version
+    }
+
+    /// Returns the headers, without credentials.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.0.headers
+    }
+
+    /// Returns what layers and the listener have added to the request.
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.extensions
+    }
+}
+
+/// The headers that handlers don't get (AU-65).
+const SECRET_HEADERS: [header::HeaderName; 3] = [
+    header::AUTHORIZATION,
+    header::PROXY_AUTHORIZATION,
+    header::COOKIE,
+];
+
+/// Prints no values of headers.
+impl fmt::Debug for HttpRequestParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpRequestParts")
+            .field("method", &self.0.method)
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// Returns the HTTP parts of the request, where it arrived over HTTP.
+    pub fn http_request(&self) -> Option<HttpRequestParts> {
+        self.extension()
+    }
+}

@@ -1,0 +1,503 @@
+//! The tower service: an HTTP request in, an HTTP response out.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context as TaskContext, Poll};
+
+use ::http::request::Parts;
+use ::http::{HeaderMap, HeaderName, Method, Request, Response};
+use bowline_proto::Carrier;
+use bowline_proto::server::{
+    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Headers, Refusal, RepeatedHeader,
+    RepeatedHeaders, RequestSession, Routed, RouterConfig, SessionConfig, SessionRecord, route,
+    route_handshake_request,
+};
+use bowline_types::RequestId;
+use bowline_types::capabilities::ServerCapabilities;
+use bowline_types::envelope::Envelope;
+use bytes::Bytes;
+use http_body::Body;
+use tokio::time::timeout;
+use tower_service::Service;
+
+use super::HttpConfig;
+use super::body::{Events, HttpBody, OpenStream, read_body};
+use super::content::{check_content, check_get_accept, check_post_accept};
+use super::cors::{CorsOrigin, answer_options};
+use super::refusal::HttpRefusal;
+use super::request_parts::HttpRequestParts;
+use super::responses::{
+    accepted, event_stream, json, method_not_allowed, new_session_id, no_content, refused,
+    server_ends, too_many_sessions, too_many_streams, unreadable_body, with_session_id,
+};
+use super::sessions::{IdleSession, SessionLease, SessionMap};
+use super::stats::{HttpCounters, HttpStats};
+use crate::clock::Clock;
+use crate::server::principal::Principal;
+use crate::server::server_core::ServerCore;
+use crate::server::session::{HttpSessionStart, PostMessage, SessionShared};
+use crate::transport::PeerAddr;
+
+/// A server as a tower service: it answers the HTTP requests of one endpoint. Clones share one
+/// server and its sessions.
+///
+/// It takes any path, so it can be mounted anywhere.
+#[derive(Clone)]
+pub struct HttpService(Arc<Inner>);
+
+struct Inner {
+    core: Arc<ServerCore>,
+    config: HttpConfig,
+    router: RouterConfig,
+    handshake: HandshakeHttpConfig,
+    clock: Clock,
+    counters: HttpCounters,
+    sessions: Arc<SessionMap>,
+    /// The configuration of requests of the stateless era, which needs no capabilities.
+    stateless: Arc<SessionConfig>,
+    /// The configuration of the latest session of the handshake era, and its capabilities.
+    latest: Mutex<(ServerCapabilities, Arc<SessionConfig>)>,
+}
+
+impl HttpService {
+    pub(in super::super) fn new(core: Arc<ServerCore>, config: HttpConfig) -> Self {
+        let clock = Clock::start();
+        let mut session = core.config.clone();
+        session
+            .carrier(Carrier::StreamPerRequest)
+            .handshake_timeout(core.handshake_timeout, true);
+        let revisions = session.supported_revisions();
+        let mut handshake = HandshakeHttpConfig::new(revisions);
+        if !config.has_sessions {
+            handshake = handshake.without_sessions();
+        }
+        let mut router = RouterConfig::new(revisions);
+        router.forward_unknown_methods = core.raw_notification_handler.is_some();
+        let stateless = Arc::new(session);
+        Self(Arc::new(Inner {
+            router,
+            handshake,
+            clock,
+            counters: HttpCounters::default(),
+            sessions: SessionMap::new(clock, &config),
+            latest: Mutex::new((ServerCapabilities::new(), Arc::clone(&stateless))),
+            stateless,
+            config,
+            core,
+        }))
+    }
+
+    /// Returns how many requests were refused, by reason.
+    pub fn stats(&self) -> HttpStats {
+        self.0.counters.snapshot()
+    }
+
+    /// Returns the number of sessions of the handshake era.
+    pub fn session_count(&self) -> usize {
+        self.0.sessions.len()
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService")
+            .field("server", &self.0.core.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B> Service<Request<B>> for HttpService
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Response<HttpBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            Ok(inner.respond(parts, body).await)
+        })
+    }
+}
+
+impl Inner {
+    async fn respond<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<HttpBody>
+    where
+        B: Body<Data = Bytes> + Send,
+    {
+        // First, so that the pages of an allowed origin can read every refusal.
+        let origin = match self.config.allowed_origins.check(&parts) {
+            Ok(origin) => origin,
+            Err(refusal) => return self.refuse(refusal),
+        };
+        let mut response = match self.check(&parts, &origin) {
+            Ok(None) => self.dispatch(parts, body).await,
+            Ok(Some(preflight)) => preflight.map(|()| HttpBody::empty()),
+            Err(refusal) => self.refuse(refusal),
+        };
+        origin.add_headers(response.headers_mut());
+        response
+    }
+
+    /// Checks the head of a request. Returns the response if it is a CORS preflight.
+    fn check(
+        &self,
+        parts: &Parts,
+        origin: &CorsOrigin,
+    ) -> Result<Option<Response<()>>, HttpRefusal> {
+        let peer = parts.extensions.get::<PeerAddr>().map(PeerAddr::ip);
+        self.config.allowed_hosts.check(parts)?;
+        let forwarded = self.config.trusted_proxies.resolve(peer, parts);
+        if let Some(host) = forwarded.host {
+            self.config.allowed_hosts.check_forwarded(host)?;
+        }
+        match parts.method {
+            Method::POST => {
+                check_content(parts)?;
+                check_post_accept(parts)?;
+            }
+            Method::GET => check_get_accept(parts)?,
+            Method::DELETE => {}
+            Method::OPTIONS => return answer_options(parts, origin, METHODS).map(Some),
+            _ => return Err(HttpRefusal::method_not_allowed(&parts.method, METHODS)),
+        }
+        Ok(None)
+    }
+
+    async fn dispatch<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<HttpBody>
+    where
+        B: Body<Data = Bytes> + Send,
+    {
+        if self.core.sessions.has_ended() {
+            return server_ends();
+        }
+        match parts.method {
+            Method::POST => self.post(parts, body).await,
+            Method::GET => self.get(&parts),
+            _ => self.delete(&parts),
+        }
+    }
+
+    /// Counts a refusal, and makes it a response.
+    fn refuse(&self, refusal: HttpRefusal) -> Response<HttpBody> {
+        self.counters.count(&refusal);
+        refusal.into_response().map(HttpBody::full)
+    }
+
+    async fn post<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<HttpBody>
+    where
+        B: Body<Data = Bytes> + Send,
+    {
+        let read = read_body(body, self.config.max_body_bytes, self.config.body_timeout);
+        let frame = match read.await {
+            Ok(frame) => frame,
+            Err(error) => return unreadable_body(error, &self.config),
+        };
+        let target = match self.route_post(&frame, &parts.headers) {
+            Ok(target) => target,
+            Err(refusal) => return refused(&refusal),
+        };
+        let post = Post {
+            frame: &frame,
+            principal: parts.extensions.get::<Principal>().cloned(),
+            http: HttpRequestParts::new(parts),
+        };
+        match target {
+            Target::Stateless(message) => {
+                let config = Arc::clone(&self.stateless);
+                let session = self.begin(config, post.principal.clone(), None);
+                self.serve(post, message, session, true, None).await
+            }
+            Target::Handshake(HandshakeRoute::OpenSession, message) => {
+                self.open_session(post, message).await
+            }
+            Target::Handshake(HandshakeRoute::Respond(target), message) => {
+                let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
+                else {
+                    return refused(&Refusal::unknown_session(request_id(&message)));
+                };
+                if session.open_streams() >= self.config.max_streams_per_session {
+                    return too_many_streams();
+                }
+                let message = PostMessage::Session(message);
+                self.serve(post, message, session, false, lease).await
+            }
+            Target::Handshake(HandshakeRoute::Accept(target), message) => {
+                let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
+                else {
+                    return refused(&Refusal::unknown_session(None));
+                };
+                drop(run(post, PostMessage::Session(message), session, false, lease).await);
+                accepted()
+            }
+            // A notification of the stateless era. A POST has no other route.
+            Target::Handshake(_, _) => accepted(),
+        }
+    }
+
+    /// Finds out what a message is.
+    fn route_post<'a>(
+        &self,
+        frame: &'a Bytes,
+        headers: &HeaderMap,
+    ) -> Result<Target<'a>, Box<Refusal>> {
+        let headers = mcp_headers(headers);
+        Ok(match route(&self.router, frame, Some(&headers)) {
+            Routed::Stateless(request) => Target::Stateless(PostMessage::Stateless(request)),
+            Routed::Unknown(request) => Target::Stateless(PostMessage::Unknown(request)),
+            Routed::Session(message) => {
+                let request = HandshakeHttpRequest::Post(&message);
+                let route = route_handshake_request(&self.handshake, request, &headers)?;
+                Target::Handshake(route, message)
+            }
+            Routed::Refused(refusal) => return Err(refusal),
+            _ => return Err(Box::new(Refusal::unknown_session(None))),
+        })
+    }
+
+    /// Serves a request, and answers with JSON or with a stream of events.
+    async fn serve(
+        &self,
+        post: Post<'_>,
+        message: PostMessage<'_>,
+        session: Arc<SessionShared>,
+        cancels: bool,
+        lease: Option<SessionLease>,
+    ) -> Response<HttpBody> {
+        let stream = run(post, message, session, cancels, lease).await;
+        if let Some(response) = stream.take_only_response() {
+            return json(response);
+        }
+        // Plain JSON if nothing else is sent, and the response is there soon (TR-107).
+        let _ = timeout(self.config.stream_after, stream.ready()).await;
+        match stream.take_only_response() {
+            Some(response) => json(response),
+            None => self.event_stream(stream),
+        }
+    }
+
+    fn event_stream(&self, stream: OpenStream) -> Response<HttpBody> {
+        event_stream(Events::new(
+            stream,
+            self.config.keep_alive,
+            self.config.max_stream_age,
+        ))
+    }
+
+    /// Opens a session with an `initialize`.
+    async fn open_session(
+        self: &Arc<Self>,
+        post: Post<'_>,
+        message: Envelope<'_>,
+    ) -> Response<HttpBody> {
+        if self.config.has_sessions
+            && let Err(too_many) = self.sessions.check_room()
+        {
+            return too_many_sessions(too_many);
+        }
+        let session = self.begin(self.session_config(), post.principal.clone(), None);
+        let message = PostMessage::Session(message);
+        let stream = run(post, message, Arc::clone(&session), false, None).await;
+        let Some(response) = stream.take_only_response() else {
+            return refused(&Refusal::unknown_session(None));
+        };
+        if !(self.config.has_sessions && session.has_negotiated()) {
+            return json(response);
+        }
+        let id = match new_session_id() {
+            Ok(id) => id,
+            Err(response) => return *response,
+        };
+        match self.sessions.insert(id.clone(), &session) {
+            Ok(_lease) => with_session_id(json(response), &id),
+            Err(too_many) => too_many_sessions(too_many),
+        }
+    }
+
+    /// Opens the stream of a session for messages that belong to no request.
+    fn get(self: &Arc<Self>, parts: &Parts) -> Response<HttpBody> {
+        let headers = mcp_headers(&parts.headers);
+        let routed = route_handshake_request(&self.handshake, HandshakeHttpRequest::Get, &headers);
+        let target = match routed {
+            Ok(HandshakeRoute::OpenStream(target)) => target,
+            Ok(_) => return method_not_allowed(),
+            Err(refusal) => return refused(&refusal),
+        };
+        if target.id.is_none() {
+            // Without a session there is nothing to send.
+            return method_not_allowed();
+        }
+        let principal = parts.extensions.get::<Principal>();
+        let Some((session, lease)) = self.find_session(&target, principal) else {
+            return refused(&Refusal::unknown_session(None));
+        };
+        match session.open_server_stream() {
+            Some(id) => self.event_stream(OpenStream {
+                session,
+                id,
+                cancels: false,
+                _lease: lease,
+            }),
+            None => method_not_allowed(),
+        }
+    }
+
+    /// Ends a session.
+    fn delete(&self, parts: &Parts) -> Response<HttpBody> {
+        let headers = mcp_headers(&parts.headers);
+        let request = HandshakeHttpRequest::Delete;
+        match route_handshake_request(&self.handshake, request, &headers) {
+            Ok(HandshakeRoute::EndSession(id)) => {
+                let principal = parts.extensions.get::<Principal>();
+                if self.sessions.remove(&id, principal) {
+                    no_content()
+                } else {
+                    refused(&Refusal::unknown_session(None))
+                }
+            }
+            Ok(_) => method_not_allowed(),
+            Err(refusal) => refused(&refusal),
+        }
+    }
+
+    /// Begins a session, or goes on with one.
+    fn begin(
+        &self,
+        config: Arc<SessionConfig>,
+        principal: Option<Principal>,
+        resumed: Option<IdleSession>,
+    ) -> Arc<SessionShared> {
+        let start = HttpSessionStart {
+            config,
+            clock: self.clock,
+            principal,
+            resumed: resumed.map(|idle| (idle.record, idle.client)),
+        };
+        SessionShared::for_http(Arc::clone(&self.core), start)
+    }
+
+    /// Finds the session of a request. On a server without sessions it is one of its own.
+    fn find_session(
+        &self,
+        target: &RequestSession,
+        principal: Option<&Principal>,
+    ) -> Option<(Arc<SessionShared>, Option<SessionLease>)> {
+        let resume = |idle| self.begin(self.session_config(), principal.cloned(), Some(idle));
+        let Some(id) = &target.id else {
+            let record = SessionRecord::new(target.revision);
+            let client = None;
+            return Some((resume(IdleSession { record, client }), None));
+        };
+        let lease = self.sessions.lease(id, principal, resume)?;
+        Some((Arc::clone(lease.session()), Some(lease)))
+    }
+
+    /// Returns the configuration of a session that begins now. Sessions share it while the
+    /// capabilities of the server stay the same.
+    fn session_config(&self) -> Arc<SessionConfig> {
+        let capabilities = self.core.capabilities();
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest.0 != capabilities {
+            let mut config = SessionConfig::clone(&self.stateless);
+            config.capabilities(capabilities.clone());
+            *latest = (capabilities, Arc::new(config));
+        }
+        Arc::clone(&latest.1)
+    }
+}
+
+/// A POST whose body was read.
+struct Post<'a> {
+    frame: &'a Bytes,
+    principal: Option<Principal>,
+    http: HttpRequestParts,
+}
+
+/// What a POST is for.
+enum Target<'a> {
+    Stateless(PostMessage<'a>),
+    Handshake(HandshakeRoute, Envelope<'a>),
+}
+
+/// Passes a message to its session, and runs its handlers in place.
+async fn run(
+    post: Post<'_>,
+    message: PostMessage<'_>,
+    session: Arc<SessionShared>,
+    cancels: bool,
+    lease: Option<SessionLease>,
+) -> OpenStream {
+    let mut message = Some(message);
+    let id = poll_fn(|cx| match message.take() {
+        Some(message) => Poll::Ready(session.handle_post(post.frame, message, &post.http, cx)),
+        None => Poll::Pending,
+    })
+    .await;
+    OpenStream {
+        session,
+        id,
+        cancels,
+        _lease: lease,
+    }
+}
+
+/// Returns the id of a request.
+fn request_id(message: &Envelope<'_>) -> Option<RequestId> {
+    match message {
+        Envelope::Request(request) => Some(request.id.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the headers that the protocol uses. A value that is no text has no meaning in any of
+/// them.
+fn mcp_headers(headers: &HeaderMap) -> Headers<'_> {
+    let mut found = Headers::new();
+    let mut repeated = RepeatedHeaders::NONE;
+    let slots = [
+        (
+            &mut found.protocol_version,
+            &PROTOCOL_VERSION,
+            RepeatedHeader::ProtocolVersion,
+        ),
+        (&mut found.method, &METHOD, RepeatedHeader::Method),
+        (&mut found.name, &NAME, RepeatedHeader::Name),
+        (
+            &mut found.session_id,
+            &SESSION_ID,
+            RepeatedHeader::SessionId,
+        ),
+    ];
+    for (slot, name, which) in slots {
+        let mut values = headers.get_all(name).iter();
+        *slot = values
+            .next()
+            .map(|value| value.to_str().unwrap_or(NO_TEXT).trim_matches([' ', '\t']));
+        if values.next().is_some() {
+            repeated = repeated.with(which);
+        }
+    }
+    found.repeated = repeated;
+    found
+}
+
+/// Stands for the value of a header that is no text. No header that the protocol uses may have it.
+const NO_TEXT: &str = "\u{7f}";
+
+/// The methods of the endpoint.
+const METHODS: &str = "GET, POST, DELETE";
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");

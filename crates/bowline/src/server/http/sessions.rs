@@ -1,0 +1,369 @@
+//! The sessions of the handshake era over HTTP.
+//!
+//! A session is live while it is used: then it has a [`SessionShared`]. Soon after, if nothing is
+//! open in it, it is only its record in this map. One that is not used for long expires.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_proto::Instant;
+use bowline_proto::server::{ClientInfo, SessionId, SessionRecord};
+use tokio::time::sleep;
+
+use super::config::HttpConfig;
+use crate::clock::Clock;
+use crate::server::principal::Principal;
+use crate::server::session::SessionShared;
+use crate::server::session_set::ShutdownMode;
+
+/// How long a session stays live after its last use, so that one that is used again and again
+/// isn't rebuilt each time.
+const LIVE_TIME: Duration = Duration::from_secs(1);
+
+/// How long a session may stay without `notifications/initialized` and without another request.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(60);
+
+/// The longest pause between two looks at the sessions.
+const MAX_SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The sessions of one server.
+#[derive(Debug)]
+pub(super) struct SessionMap {
+    clock: Clock,
+    max_sessions: usize,
+    idle_timeout: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: HashMap<SessionId, Entry>,
+    /// `true` while a task looks for sessions that expire.
+    has_sweeper: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    principal: Option<Principal>,
+    /// When it was last used, while nothing uses it.
+    last_used: Instant,
+    state: EntryState,
+}
+
+#[derive(Debug)]
+enum EntryState {
+    Live {
+        shared: Arc<SessionShared>,
+        /// Requests and streams that use it.
+        leases: usize,
+    },
+    Idle(Box<IdleSession>),
+    /// It was closed, by the core or by its client.
+    Ended,
+}
+
+/// What is kept of an idle session.
+#[derive(Debug)]
+pub(super) struct IdleSession {
+    pub(super) record: SessionRecord,
+    pub(super) client: Option<Arc<ClientInfo>>,
+}
+
+/// Keeps a session live.
+#[derive(Debug)]
+pub(super) struct SessionLease {
+    sessions: Arc<SessionMap>,
+    id: SessionId,
+    shared: Arc<SessionShared>,
+}
+
+/// There are as many sessions as there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooManySessions {
+    /// When the next one may expire.
+    pub(super) retry_after: Duration,
+}
+
+impl SessionMap {
+    pub(super) fn new(clock: Clock, config: &HttpConfig) -> Arc<Self> {
+        Arc::new(Self {
+            clock,
+            max_sessions: config.max_sessions,
+            idle_timeout: config.session_idle_timeout,
+            state: Mutex::default(),
+        })
+    }
+
+    /// Returns the number of sessions.
+    pub(super) fn len(&self) -> usize {
+        self.lock().sessions.len()
+    }
+
+    /// Checks that there is room for one more session.
+    pub(super) fn check_room(&self) -> Result<(), TooManySessions> {
+        if self.lock().sessions.len() < self.max_sessions {
+            return Ok(());
+        }
+        // Some may have expired since the sweeper has looked. It goes on until it sees that there
+        // are none.
+        self.sweep();
+        let state = self.lock();
+        if state.sessions.len() < self.max_sessions {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let unused = state.sessions.values().filter(|entry| !entry.is_leased());
+        let next = unused.map(|entry| self.expires_at(entry).since(now)).min();
+        let retry_after = next.unwrap_or(MAX_SWEEP_INTERVAL);
+        Err(TooManySessions {
+            retry_after: retry_after.clamp(Duration::from_secs(1), MAX_SWEEP_INTERVAL),
+        })
+    }
+
+    /// Adds a session that has just begun.
+    pub(super) fn insert(
+        self: &Arc<Self>,
+        id: SessionId,
+        shared: &Arc<SessionShared>,
+    ) -> Result<SessionLease, TooManySessions> {
+        let mut state = self.lock();
+        if state.sessions.len() >= self.max_sessions {
+            return Err(TooManySessions {
+                retry_after: Duration::from_secs(1),
+            });
+        }
+        let entry = Entry {
+            principal: shared.principal.clone(),
+            last_used: self.clock.now(),
+            state: EntryState::Live {
+                shared: Arc::clone(shared),
+                leases: 1,
+            },
+        };
+        state.sessions.insert(id.clone(), entry);
+        if !state.has_sweeper {
+            state.has_sweeper = true;
+            tokio::spawn(sweep_until_empty(Arc::clone(self)));
+        }
+        Ok(SessionLease {
+            sessions: Arc::clone(self),
+            id,
+            shared: Arc::clone(shared),
+        })
+    }
+
+    /// Returns a session for a request of a principal. One of another principal doesn't exist for
+    /// it (SE-22). `resume` makes an idle session live.
+    pub(super) fn lease(
+        self: &Arc<Self>,
+        id: &SessionId,
+        principal: Option<&Principal>,
+        resume: impl FnOnce(IdleSession) -> Arc<SessionShared>,
+    ) -> Option<SessionLease> {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        let entry = state.sessions.get_mut(id)?;
+        if entry.principal.as_ref() != principal {
+            return None;
+        }
+        if !entry.is_leased() && self.expires_at(entry) <= now {
+            let expired = state.sessions.remove(id);
+            drop(state);
+            if let Some(expired) = expired {
+                expired.state.end();
+            }
+            return None;
+        }
+        let shared = entry.lease(resume)?;
+        Some(SessionLease {
+            sessions: Arc::clone(self),
+            id: id.clone(),
+            shared,
+        })
+    }
+
+    /// Ends a session at the wish of its client. Returns `true` if there was one.
+    pub(super) fn remove(&self, id: &SessionId, principal: Option<&Principal>) -> bool {
+        let mut state = self.lock();
+        let is_own = |entry: &&Entry| entry.principal.as_ref() == principal;
+        if state.sessions.get(id).filter(is_own).is_none() {
+            return false;
+        }
+        let removed = state.sessions.remove(id);
+        drop(state);
+        if let Some(removed) = removed {
+            removed.state.end();
+        }
+        true
+    }
+
+    /// Removes sessions that have expired or ended, and reduces those that nothing uses to their
+    /// records. Returns when to look again, or `None` if there are no sessions.
+    fn sweep(&self) -> Option<Duration> {
+        let now = self.clock.now();
+        let mut next = MAX_SWEEP_INTERVAL;
+        let mut expired = Vec::new();
+        let mut state = self.lock();
+        state.sessions.retain(|_, entry| {
+            if entry.is_leased() {
+                return true;
+            }
+            entry.try_idle(now);
+            let left = self.expires_at(entry).since(now);
+            if entry.has_ended() || (left.is_zero() && !entry.is_busy()) {
+                expired.push(std::mem::replace(&mut entry.state, EntryState::Ended));
+                return false;
+            }
+            next = next.min(if entry.is_live() { LIVE_TIME } else { left });
+            true
+        });
+        let is_empty = state.sessions.is_empty();
+        if is_empty {
+            // The memory of many sessions is given back.
+            state.sessions = HashMap::new();
+            state.has_sweeper = false;
+        }
+        drop(state);
+        // Without the lock: handlers are cancelled, and values of the user may be dropped.
+        for session in expired {
+            session.end();
+        }
+        (!is_empty).then_some(next.max(LIVE_TIME))
+    }
+
+    fn expires_at(&self, entry: &Entry) -> Instant {
+        let timeout = if entry.is_ready() {
+            self.idle_timeout
+        } else {
+            self.idle_timeout.min(HANDSHAKE_TIME)
+        };
+        entry.last_used + timeout
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn is_leased(&self) -> bool {
+        matches!(self.state, EntryState::Live { leases: 1.., .. })
+    }
+
+    fn is_live(&self) -> bool {
+        matches!(self.state, EntryState::Live { .. })
+    }
+
+    /// Returns `true` if a handler goes on in it, or waits for its client.
+    fn is_busy(&self) -> bool {
+        match &self.state {
+            EntryState::Live { shared, .. } => shared.is_busy(),
+            EntryState::Idle(_) | EntryState::Ended => false,
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        match &self.state {
+            EntryState::Live { shared, .. } => shared.is_closed(),
+            EntryState::Idle(_) => false,
+            EntryState::Ended => true,
+        }
+    }
+
+    /// Returns `true` once the client has finished the handshake.
+    fn is_ready(&self) -> bool {
+        match &self.state {
+            EntryState::Live { shared, .. } => shared.is_ready(),
+            EntryState::Idle(idle) => idle.record.is_ready(),
+            EntryState::Ended => false,
+        }
+    }
+
+    /// Makes the session live, and counts one more use.
+    fn lease(
+        &mut self,
+        resume: impl FnOnce(IdleSession) -> Arc<SessionShared>,
+    ) -> Option<Arc<SessionShared>> {
+        if self.has_ended() {
+            return None;
+        }
+        self.state = match std::mem::replace(&mut self.state, EntryState::Ended) {
+            EntryState::Live { shared, leases } => EntryState::Live {
+                shared,
+                leases: leases + 1,
+            },
+            EntryState::Idle(idle) => EntryState::Live {
+                shared: resume(*idle),
+                leases: 1,
+            },
+            EntryState::Ended => return None,
+        };
+        match &self.state {
+            EntryState::Live { shared, .. } => Some(Arc::clone(shared)),
+            EntryState::Idle(_) | EntryState::Ended => None,
+        }
+    }
+
+    /// Reduces the session to its record, if nothing has used it for a moment and nothing is open in
+    /// it.
+    fn try_idle(&mut self, now: Instant) {
+        let EntryState::Live { shared, leases: 0 } = &self.state else {
+            return;
+        };
+        // Contexts of tasks and of handlers refer to the session.
+        let is_used = now.since(self.last_used) < LIVE_TIME || Arc::strong_count(shared) > 1;
+        if is_used || !shared.is_idle() {
+            return;
+        }
+        let EntryState::Live { shared, leases } =
+            std::mem::replace(&mut self.state, EntryState::Ended)
+        else {
+            return;
+        };
+        self.state = match SessionShared::into_record(shared) {
+            Ok((record, client)) => EntryState::Idle(Box::new(IdleSession { record, client })),
+            // A change is being sent to it just now.
+            Err(Some(shared)) => EntryState::Live { shared, leases },
+            Err(None) => EntryState::Ended,
+        };
+    }
+}
+
+impl EntryState {
+    fn end(self) {
+        if let Self::Live { shared, .. } = self {
+            shared.end(ShutdownMode::Immediate);
+        }
+    }
+}
+
+impl SessionLease {
+    pub(super) fn session(&self) -> &Arc<SessionShared> {
+        &self.shared
+    }
+}
+
+impl Drop for SessionLease {
+    fn drop(&mut self) {
+        let now = self.sessions.clock.now();
+        let mut state = self.sessions.lock();
+        // It may have been removed meanwhile, and even another one added.
+        if let Some(entry) = state.sessions.get_mut(&self.id)
+            && let EntryState::Live { shared, leases } = &mut entry.state
+            && Arc::ptr_eq(shared, &self.shared)
+        {
+            *leases = leases.saturating_sub(1);
+            entry.last_used = now;
+        }
+    }
+}
+
+/// Looks for sessions that nothing uses, while there are sessions.
+async fn sweep_until_empty(sessions: Arc<SessionMap>) {
+    let mut next = Some(LIVE_TIME);
+    while let Some(pause) = next {
+        sleep(pause).await;
+        next = sessions.sweep();
+    }
+}

@@ -1,0 +1,610 @@
+//! Requests over HTTP: their messages go into the session here, and their handlers run.
+//!
+//! A session over HTTP has no driver. Whoever calls into its core moves what came of that to the
+//! [streams](super::response_streams) and wakes what waits for it. A handler is polled in place, on
+//! the task of its HTTP request, and moves to a task of its own when it has to wait: a client of the
+//! handshake era may disconnect meanwhile. Deadlines are those of the tasks that wait: each of them
+//! has a [`SessionTimer`].
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use bowline_proto::server::{
+    ClientInfo, RequestContext, Session, SessionConfig, SessionEvent, SessionPhase, SessionRecord,
+    StatelessRequest, UnknownRequest,
+};
+use bowline_proto::{Instant, Payload, RequestKey, StreamId, Transmit};
+use bowline_types::Revision;
+use bowline_types::envelope::Envelope;
+use bytes::Bytes;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::time::sleep;
+
+use super::dispatch_inbound::{InboundMessage, InboundNotification, Invocation, InvocationOutcome};
+use super::driver_slot::ReplacementContext;
+use super::handler_run::{CANCEL_GRACE, HandlerRun};
+use super::response_streams::{ResponseStreams, StreamOutput};
+use super::session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
+use super::{SessionCore, SessionShared};
+use crate::clock::{Alarm, Clock};
+use crate::logged::entered;
+use crate::server::block_monitor;
+use crate::server::context::Context;
+use crate::server::http::HttpRequestParts;
+use crate::server::principal::Principal;
+use crate::server::server_core::ServerCore;
+use crate::server::service::{ClientRequest, MethodName};
+use crate::server::session_set::ShutdownMode;
+use crate::server::telemetry::Notice;
+
+/// The message of a POST.
+pub(in super::super) enum PostMessage<'a> {
+    /// A message of a session of the handshake era.
+    Session(Envelope<'a>),
+    /// A request of the stateless era.
+    Stateless(StatelessRequest<'a>),
+    /// A request of the stateless era with a method that the protocol doesn't have.
+    Unknown(UnknownRequest<'a>),
+}
+
+/// What came of a call into the core, to be done without its lock.
+#[derive(Default)]
+#[must_use]
+pub(super) struct Drained {
+    wakers: Vec<Waker>,
+    cancelled: Vec<Context>,
+    inbound: Vec<InboundMessage>,
+    notices: Vec<Notice>,
+}
+
+impl Drained {
+    /// Wakes and cancels. Returns what has to be run.
+    fn finish(self, shared: &SessionShared) -> Vec<InboundMessage> {
+        for notice in self.notices {
+            notice.emit(&shared.span);
+        }
+        for waker in self.wakers {
+            waker.wake();
+        }
+        for context in self.cancelled {
+            context.cancel();
+        }
+        self.inbound
+    }
+
+    /// As [`finish`](Self::finish), where no message of the client can have arrived.
+    pub(super) fn finish_outbound(self, shared: &SessionShared) {
+        let inbound = self.finish(shared);
+        debug_assert!(inbound.is_empty(), "only a POST brings messages");
+    }
+}
+
+impl SessionCore {
+    /// Moves the core's messages to their streams, and handles its events.
+    pub(super) fn drain_http(&mut self, clock: Clock) -> Drained {
+        let mut drained = Drained::default();
+        while let Some(event) = self.session.poll_event() {
+            self.handle_http_event(event, clock, &mut drained);
+        }
+        let mut has_sent = false;
+        if let Some(streams) = &mut self.streams {
+            while let Some(transmit) = self.session.poll_transmit() {
+                streams.queue(transmit);
+                has_sent = true;
+            }
+        }
+        if has_sent {
+            self.send_unsent_completions();
+        }
+        if let Some(streams) = &mut self.streams {
+            drained.wakers.append(&mut streams.take_wakers());
+        }
+        drained
+    }
+
+    fn handle_http_event(&mut self, event: SessionEvent, clock: Clock, drained: &mut Drained) {
+        match event {
+            SessionEvent::Initialized(client) => {
+                drained.notices.push(Notice::Connected {
+                    client: Some(client.info.clone()),
+                    revision: client.revision,
+                });
+                self.client = Some(Arc::from(client));
+            }
+            SessionEvent::Request {
+                request,
+                method,
+                params,
+                context,
+            } => drained.inbound.push(self.inbound(
+                request,
+                MethodName::Known(method),
+                params,
+                context,
+            )),
+            SessionEvent::UnknownRequest {
+                request,
+                method,
+                params,
+                context,
+            } => drained.inbound.push(self.inbound(
+                request,
+                MethodName::Unknown(method),
+                params,
+                context,
+            )),
+            SessionEvent::RequestCancelled(key) => {
+                if let Some(streams) = &mut self.streams {
+                    streams.forget_request(key);
+                }
+                self.end_http_handler(key, clock, drained);
+            }
+            SessionEvent::RequestTimedOut(key) => self.end_http_handler(key, clock, drained),
+            SessionEvent::Ended {
+                call,
+                outcome,
+                sent,
+            } => {
+                if let Some(question) = self.pending_questions.get_mut(call) {
+                    question.outcome = Some((outcome, sent));
+                    drained.wakers.extend(question.waker.take());
+                }
+            }
+            SessionEvent::Notification { method, params } => {
+                let method = MethodName::Known(method);
+                let notification = InboundNotification { method, params };
+                drained
+                    .inbound
+                    .push(InboundMessage::Notification(notification));
+            }
+            SessionEvent::UnknownNotification { method, params } => {
+                let method = MethodName::Unknown(method);
+                let notification = InboundNotification { method, params };
+                drained
+                    .inbound
+                    .push(InboundMessage::Notification(notification));
+            }
+            SessionEvent::Closed(reason) => {
+                drained.notices.push(Notice::Ended {
+                    reason: reason.name(),
+                });
+                drained.cancelled.extend(self.running.values().cloned());
+                if let Some(streams) = &mut self.streams {
+                    streams.end_all();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn inbound(
+        &self,
+        key: RequestKey,
+        method: MethodName,
+        params: Option<Payload>,
+        stateless: Option<Box<RequestContext>>,
+    ) -> InboundMessage {
+        let revision = match &stateless {
+            Some(stateless) => Some(stateless.revision),
+            None => self.session.revision(),
+        };
+        InboundMessage::Request {
+            key,
+            method,
+            params,
+            stateless,
+            revision: revision.unwrap_or(Revision::LATEST),
+        }
+    }
+
+    /// Ends the handler of a request that is not answered by it any more.
+    fn end_http_handler(&mut self, key: RequestKey, clock: Clock, drained: &mut Drained) {
+        if self.listens.close(key) {
+            self.session.release(clock.now(), key);
+        } else if let Some(context) = self.running.get(&key) {
+            drained.cancelled.push(context.clone());
+        }
+        // A handler that is polled in place is cancelled when it is registered as running.
+    }
+}
+
+/// How a session over HTTP begins.
+pub(in super::super) struct HttpSessionStart {
+    pub(in super::super) config: Arc<SessionConfig>,
+    /// The clock of all sessions of the server.
+    pub(in super::super) clock: Clock,
+    pub(in super::super) principal: Option<Principal>,
+    /// The record of an idle session that goes on, with its client where that is known.
+    pub(in super::super) resumed: Option<(SessionRecord, Option<Arc<ClientInfo>>)>,
+}
+
+impl SessionShared {
+    /// Begins a session over HTTP, or goes on with one. Must be called within a runtime.
+    pub(in super::super) fn for_http(
+        server: Arc<ServerCore>,
+        start: HttpSessionStart,
+    ) -> Arc<Self> {
+        let HttpSessionStart {
+            config,
+            clock,
+            principal,
+            resumed,
+        } = start;
+        let (record, client) = match resumed {
+            Some((record, client)) => (Some(record), client),
+            None => (None, None),
+        };
+        let now = clock.now();
+        let session = match record {
+            Some(record) => Session::resume(now, config, record),
+            None => Session::new(now, config),
+        };
+        let mut core =
+            SessionCore::new(session, server.config.listen_limits(), server.max_blocking);
+        core.client = client;
+        core.streams = Some(ResponseStreams::default());
+        let shared = Self::with_core_state(server, core, clock, principal);
+        let runtime = Handle::current();
+        if runtime.runtime_flavor() != RuntimeFlavor::CurrentThread && block_monitor::start() {
+            let context = ReplacementContext::without_driver(runtime);
+            // It can't be set yet: the session is new.
+            let _ = shared.replacement_context.set(context);
+        }
+        shared
+    }
+
+    /// Handles the message of a POST, and runs its handlers in place. Returns its stream, which the
+    /// caller [closes](Self::close_stream).
+    pub(in super::super) fn handle_post(
+        self: &Arc<Self>,
+        frame: &Bytes,
+        message: PostMessage<'_>,
+        parts: &HttpRequestParts,
+        cx: &mut TaskContext<'_>,
+    ) -> StreamId {
+        let _entered = entered(&self.span);
+        let now = self.now();
+        let (stream, drained) = {
+            let mut core = self.lock();
+            let stream = core.open_stream();
+            let session = &mut core.session;
+            match message {
+                PostMessage::Session(message) => {
+                    session.handle_message(now, Some(stream), frame, message);
+                }
+                PostMessage::Stateless(request) => {
+                    session.handle_stateless_request(now, Some(stream), frame, request);
+                }
+                PostMessage::Unknown(request) => {
+                    session.handle_stateless_unknown_request(now, Some(stream), frame, request);
+                }
+            }
+            let drained = core.drain_http(self.clock);
+            core.expect_responses(stream, &drained.inbound);
+            (stream, drained)
+        };
+        let mut now = now;
+        for message in drained.finish(self) {
+            now = self.run_inbound(message, parts, now, cx);
+        }
+        stream
+    }
+
+    /// Runs one message of a POST. Returns the time after it.
+    fn run_inbound(
+        self: &Arc<Self>,
+        message: InboundMessage,
+        parts: &HttpRequestParts,
+        now: Instant,
+        cx: &mut TaskContext<'_>,
+    ) -> Instant {
+        let invocation = match message {
+            InboundMessage::Notification(notification) => {
+                if !self.server.handles_notifications() {
+                    return now;
+                }
+                Invocation::Notification(notification)
+            }
+            InboundMessage::Request {
+                key,
+                method,
+                params,
+                stateless,
+                revision,
+            } => {
+                let (name, kept) = (method.clone(), params.clone());
+                let context = Context::new(Arc::clone(self), key, name, revision, kept, stateless);
+                context.insert_extension(parts.clone());
+                Invocation::Request(ClientRequest {
+                    method,
+                    params,
+                    context,
+                })
+            }
+        };
+        match invocation.run(self, now, cx) {
+            InvocationOutcome::Responded { at, .. } => at,
+            InvocationOutcome::CallbackReturned => self.now(),
+            InvocationOutcome::Pending(run) => {
+                self.spawn_http_handler(run);
+                self.now()
+            }
+        }
+    }
+
+    /// Lets a handler go on in a task of its own.
+    fn spawn_http_handler(self: &Arc<Self>, run: HandlerRun) {
+        let is_open = self.lock().track_running(run.context());
+        if !is_open {
+            // The request was cancelled while its handler ran in place.
+            run.context().cancel();
+        }
+        tokio::spawn(HttpHandler {
+            run,
+            timer: SessionTimer::new(Arc::clone(self)),
+        });
+    }
+
+    /// Opens the stream of a GET, for messages that belong to no request.
+    pub(in super::super) fn open_server_stream(&self) -> Option<StreamId> {
+        let (stream, drained) = {
+            let mut core = self.lock();
+            let stream = core
+                .streams
+                .as_mut()
+                .map(ResponseStreams::open_server_stream);
+            (stream, core.drain_http(self.clock))
+        };
+        drained.finish_outbound(self);
+        stream
+    }
+
+    /// Returns the response of a POST, if nothing else was sent and it is there.
+    pub(in super::super) fn take_only_response(&self, stream: StreamId) -> Option<Transmit> {
+        self.lock().streams.as_mut()?.take_only_response(stream)
+    }
+
+    /// Ready when a stream has a message, or has ended.
+    pub(in super::super) fn poll_stream_ready(
+        &self,
+        stream: StreamId,
+        cx: &TaskContext<'_>,
+    ) -> Poll<()> {
+        match &mut self.lock().streams {
+            Some(streams) => streams.poll_ready(stream, cx),
+            None => Poll::Ready(()),
+        }
+    }
+
+    /// Returns the next message of a stream, after sending changes that are due. The timer wakes the
+    /// task for those that are due later.
+    pub(in super::super) fn poll_stream(
+        &self,
+        stream: StreamId,
+        timer: &mut SessionTimer,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<StreamOutput> {
+        timer.poll(cx);
+        match &mut self.lock().streams {
+            Some(streams) => streams.poll_next(stream, cx),
+            None => Poll::Ready(StreamOutput::End),
+        }
+    }
+
+    /// Closes a stream whose HTTP response has ended, or whose client has disconnected. In the
+    /// stateless era that cancels its request (2026-07-28, basic/transports); in the handshake era
+    /// the handler goes on.
+    pub(in super::super) fn close_stream(&self, stream: StreamId, cancels: bool) {
+        let _entered = entered(&self.span);
+        self.with(|core, now| {
+            let requests = match &mut core.streams {
+                Some(streams) => streams.close(stream),
+                None => Vec::new(),
+            };
+            if cancels
+                && requests
+                    .iter()
+                    .any(|key| core.session.request_id(*key).is_some())
+            {
+                core.session.close(now);
+            }
+        });
+    }
+
+    /// Returns `true` if nothing is open in the session, so that its record is all of it.
+    pub(in super::super) fn is_idle(&self) -> bool {
+        self.lock().is_idle()
+    }
+
+    /// Returns `true` if a handler goes on in it, or a question waits for the client.
+    pub(in super::super) fn is_busy(&self) -> bool {
+        let core = self.lock();
+        core.session.open_handlers() > 0 || core.session.pending() > 0
+    }
+
+    /// Returns `true` once the session has ended.
+    pub(in super::super) fn is_closed(&self) -> bool {
+        self.lock().session.phase() == SessionPhase::Closed
+    }
+
+    /// Returns `true` once the client has finished the handshake.
+    pub(in super::super) fn is_ready(&self) -> bool {
+        self.lock().session.phase() != SessionPhase::Initialized
+    }
+
+    /// Returns `true` if `initialize` was answered with a result.
+    pub(in super::super) fn has_negotiated(&self) -> bool {
+        self.lock().session.revision().is_some()
+    }
+
+    /// Reduces an idle session to its record.
+    ///
+    /// # Errors
+    ///
+    /// Returns the session if something refers to it, and nothing if it has ended.
+    pub(in super::super) fn into_record(
+        shared: Arc<Self>,
+    ) -> Result<(SessionRecord, Option<Arc<ClientInfo>>), Option<Arc<Self>>> {
+        let shared = Arc::try_unwrap(shared).map_err(Some)?;
+        let core = shared
+            .core
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let record = core.session.into_record().ok_or(None)?;
+        Ok((record, core.client))
+    }
+
+    /// Returns `true` if the session is one over HTTP, which has no driver.
+    pub(super) fn is_http(&self) -> bool {
+        self.lock().streams.is_some()
+    }
+
+    /// Ends the session when its requests are answered, within the deadline of a shutdown. Streams
+    /// that have no end of their own end at once.
+    pub(super) fn end_http(self: &Arc<Self>) {
+        let has_ended = self.with(|core, now| {
+            core.session.shut_down();
+            core.end_listen_subscriptions(now);
+            if let Some(streams) = &mut core.streams {
+                streams.end_server_stream();
+            }
+            let has_ended = core.session.open_handlers() == 0;
+            if has_ended {
+                core.session.close(now);
+            }
+            has_ended
+        });
+        if has_ended {
+            return;
+        }
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(finish_requests(Arc::clone(self)))),
+            // Nothing could wait for the deadline.
+            Err(_) => self.end(ShutdownMode::Immediate),
+        }
+    }
+
+    /// Returns what enforces the deadlines while a question waits for its answer: over HTTP no
+    /// driver does.
+    pub(super) fn question_timer(self: &Arc<Self>) -> Option<SessionTimer> {
+        self.is_http().then(|| SessionTimer::new(Arc::clone(self)))
+    }
+
+    /// Returns the number of open streams.
+    pub(in super::super) fn open_streams(&self) -> usize {
+        self.lock().streams.as_ref().map_or(0, ResponseStreams::len)
+    }
+}
+
+impl SessionCore {
+    fn open_stream(&mut self) -> StreamId {
+        self.streams.get_or_insert_default().open()
+    }
+
+    /// Notes which responses a stream waits for. One without any ends at once: its message was
+    /// no request, or is answered already.
+    fn expect_responses(&mut self, stream: StreamId, inbound: &[InboundMessage]) {
+        let Some(streams) = &mut self.streams else {
+            return;
+        };
+        let mut expects_none = true;
+        for message in inbound {
+            if let InboundMessage::Request { key, .. } = message {
+                streams.expect_response(stream, *key);
+                expects_none = false;
+            }
+        }
+        if expects_none {
+            streams.end(stream);
+        }
+    }
+
+    /// Returns `true` if nothing is open in a session over HTTP, so that its record is all of it.
+    pub(in super::super) fn is_idle(&self) -> bool {
+        self.streams.as_ref().is_none_or(ResponseStreams::is_idle)
+            && self.session.open_handlers() == 0
+            && self.session.pending() == 0
+            && self.listens.len() == 0
+            && self.subscriptions.is_empty()
+            && self.url_elicitations.is_empty()
+    }
+}
+
+/// Enforces the deadlines of a session over HTTP, for a task that waits for something in it.
+pub(in super::super) struct SessionTimer {
+    shared: Arc<SessionShared>,
+    alarm: Option<Alarm>,
+}
+
+impl SessionTimer {
+    pub(in super::super) fn new(shared: Arc<SessionShared>) -> Self {
+        Self {
+            shared,
+            alarm: None,
+        }
+    }
+
+    /// Handles what is due, and wakes the task when something is due next.
+    pub(in super::super) fn poll(&mut self, cx: &mut TaskContext<'_>) {
+        loop {
+            let now = self.shared.now();
+            let (due, drained) = {
+                let mut core = self.shared.lock();
+                if core.session.poll_timeout().is_some_and(|due| due <= now) {
+                    core.session.handle_timeout(now);
+                }
+                core.send_due_changes(now);
+                let drained = core.drain_http(self.shared.clock);
+                let due = [core.session.poll_timeout(), core.changes.due()];
+                (due.into_iter().flatten().min(), drained)
+            };
+            drained.finish_outbound(&self.shared);
+            let Some(due) = due else {
+                return;
+            };
+            let clock = self.shared.clock;
+            let alarm = self.alarm.get_or_insert_with(|| Alarm::new(clock));
+            alarm.arm(Some(due));
+            if alarm.poll(cx).is_pending() {
+                return;
+            }
+        }
+    }
+}
+
+/// Lets the requests of a session be answered until the deadline: handlers are notified shortly
+/// before, and what is open then is answered with an error.
+async fn finish_requests(shared: Arc<SessionShared>) {
+    let deadline = shared.server.shutdown_deadline;
+    let deadline = deadline.unwrap_or(DEFAULT_SHUTDOWN_DEADLINE);
+    sleep(deadline.saturating_sub(CANCEL_GRACE)).await;
+    let running: Vec<Context> = shared.lock().running.values().cloned().collect();
+    for context in running {
+        context.shut_down();
+    }
+    sleep(CANCEL_GRACE).await;
+    shared.with(|core, now| {
+        core.session.refuse_open_requests(now);
+        core.session.close(now);
+    });
+}
+
+/// A handler that goes on after its first poll.
+struct HttpHandler {
+    run: HandlerRun,
+    timer: SessionTimer,
+}
+
+impl Future for HttpHandler {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        if Pin::new(&mut self.run).poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        self.timer.poll(cx);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,215 @@
+//! Requests to a service within the process, and their responses.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
+use bowline::server::{HttpBody, HttpConfig, HttpService, Server};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use tower_service::Service as _;
+
+/// A client of a service, which adds headers to each request.
+#[derive(Clone)]
+pub(crate) struct HttpClient {
+    pub(crate) service: HttpService,
+    headers: Vec<(&'static str, String)>,
+}
+
+/// A response, whose body is read on demand.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    body: HttpBody,
+    /// What was read of an event stream and not returned.
+    unread: String,
+}
+
+impl HttpClient {
+    pub(crate) fn new(server: Server) -> Self {
+        Self::with_config(server, HttpConfig::new())
+    }
+
+    pub(crate) fn with_config(server: Server, config: HttpConfig) -> Self {
+        Self::of(server.build().unwrap().http_service(config))
+    }
+
+    pub(crate) fn of(service: HttpService) -> Self {
+        Self {
+            service,
+            headers: vec![
+                ("host", "localhost".to_owned()),
+                ("content-type", "application/json".to_owned()),
+                ("accept", "application/json, text/event-stream".to_owned()),
+            ],
+        }
+    }
+
+    /// Adds a header to each request, or replaces it.
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Removes a header from each request.
+    pub(crate) fn without(mut self, name: &'static str) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
+        self
+    }
+
+    pub(crate) fn request(&self, method: Method, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body.into()));
+        *request.method_mut() = method;
+        *request.uri_mut() = "/mcp".parse().unwrap();
+        for (name, value) in &self.headers {
+            request.headers_mut().append(*name, value.parse().unwrap());
+        }
+        request
+    }
+
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Reply {
+        let response = self.service.clone().call(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+            unread: String::new(),
+        }
+    }
+
+    pub(crate) async fn post(&self, message: Value) -> Reply {
+        self.send(self.request(Method::POST, message.to_string()))
+            .await
+    }
+
+    pub(crate) async fn get(&self) -> Reply {
+        self.send(self.request(Method::GET, Bytes::new())).await
+    }
+
+    pub(crate) async fn delete(&self) -> Reply {
+        self.send(self.request(Method::DELETE, Bytes::new())).await
+    }
+
+    /// Opens a session of the handshake era, and finishes the handshake.
+    pub(crate) async fn open_session(&self, revision: &str, capabilities: Value) -> Self {
+        let reply = self.initialize(revision, capabilities).await;
+        assert_eq!(reply.status, 200);
+        let id = reply.header("mcp-session-id").unwrap();
+        let session = self
+            .clone()
+            .header("mcp-session-id", id)
+            .header("mcp-protocol-version", revision);
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(session.post(note).await.status, 202);
+        session
+    }
+
+    pub(crate) async fn initialize(&self, revision: &str, capabilities: Value) -> Reply {
+        let params = json!({
+            "protocolVersion": revision,
+            "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        self.post(request(0, "initialize", params)).await
+    }
+
+    /// Sends a request of the stateless era.
+    pub(crate) async fn stateless(&self, id: u64, method: &str, mut params: Value) -> Reply {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let given = params["_meta"].take();
+        params["_meta"] = meta;
+        for (key, value) in given.as_object().into_iter().flatten() {
+            params["_meta"][key] = value.clone();
+        }
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        let mut client = self
+            .clone()
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method);
+        if let Some(name) = name {
+            client = client.header("mcp-name", name);
+        }
+        client.post(request(id, method, params)).await
+    }
+}
+
+pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// Returns a `tools/call`.
+pub(crate) fn call(id: u64, tool: &str, arguments: Value) -> Value {
+    request(
+        id,
+        "tools/call",
+        json!({"name": tool, "arguments": arguments}),
+    )
+}
+
+impl Reply {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let value = self.headers.get(name)?;
+        Some(value.to_str().unwrap().to_owned())
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.header("content-type").as_deref() == Some("text/event-stream")
+    }
+
+    /// Returns the body, which is JSON.
+    pub(crate) async fn json(self) -> Value {
+        assert_eq!(
+            self.header("content-type").as_deref(),
+            Some("application/json")
+        );
+        let body = self.body.collect().await.unwrap().to_bytes();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    pub(crate) async fn text(self) -> String {
+        let body = self.body.collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+
+    /// Returns the next message of an event stream, or `None` at its end.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        assert!(self.is_stream(), "{:?}", self.headers);
+        loop {
+            let (event, rest) = match self.unread.split_once("\n\n") {
+                Some((event, rest)) => (event.to_owned(), rest.to_owned()),
+                None => {
+                    let chunk = self.next_chunk().await?;
+                    self.unread += &chunk;
+                    continue;
+                }
+            };
+            self.unread = rest;
+            let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+            if let Some(data) = data {
+                return Some(serde_json::from_str(data).unwrap());
+            }
+        }
+    }
+
+    /// Returns the next bytes of the body, or `None` at its end.
+    pub(crate) async fn next_chunk(&mut self) -> Option<String> {
+        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
+        let data = frame.unwrap().into_data().unwrap();
+        Some(String::from_utf8(data.to_vec()).unwrap())
+    }
+
+    /// Returns `true` if nothing more of the body is there now.
+    pub(crate) async fn is_silent(&mut self) -> bool {
+        poll_fn(|cx| Poll::Ready(Pin::new(&mut self.body).poll_frame(cx).is_pending())).await
+    }
+}
