@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bowline_proto::server::Refusal;
 use bowline_types::error::codes;
-use bowline_types::{ErrorObject, RequestId, envelope};
+use bowline_types::{ErrorObject, JsonObject, RequestId, envelope};
 use bytes::Bytes;
 
 use ::http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
@@ -83,6 +83,14 @@ impl HttpRefusal {
         // The header has whole seconds, and 0 would mean at once.
         let seconds = after.as_secs().max(1);
         Self::new(status, message).with_header(RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// The same refusal, with the reason that a limit is reached now (MO-4).
+    #[must_use]
+    pub(super) fn busy(mut self) -> Self {
+        let reason: JsonObject = [("reason", "busy")].into_iter().collect();
+        self.body.1.data = Some(reason.into());
+        self
     }
 
     /// The same refusal, counted otherwise.

@@ -7,8 +7,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 
+use ::http::header::ALLOW;
 use ::http::request::Parts;
-use ::http::{HeaderMap, HeaderName, Method, Request, Response};
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use bowline_proto::Carrier;
 use bowline_proto::server::{
     HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Headers, Refusal, RepeatedHeader,
@@ -30,8 +31,8 @@ use super::cors::{CorsOrigin, answer_options};
 use super::refusal::HttpRefusal;
 use super::request_parts::HttpRequestParts;
 use super::responses::{
-    accepted, event_stream, json, method_not_allowed, new_session_id, no_content, refused,
-    server_ends, too_many_sessions, too_many_streams, unreadable_body, with_session_id,
+    accepted, event_stream, json, new_session_id, no_content, server_ends, too_many_sessions,
+    too_many_streams, unreadable_body, with_session_id,
 };
 use super::sessions::{IdleSession, SessionLease, SessionMap};
 use super::stats::{HttpCounters, HttpStats};
@@ -179,7 +180,7 @@ impl Inner {
         B: Body<Data = Bytes> + Send,
     {
         if self.core.sessions.has_ended() {
-            return server_ends();
+            return self.refuse(server_ends());
         }
         match parts.method {
             Method::POST => self.post(parts, body).await,
@@ -188,8 +189,16 @@ impl Inner {
         }
     }
 
+    /// Refuses a method that is not offered in this revision, or without sessions.
+    fn not_offered(&self, method: &Method) -> Response<HttpBody> {
+        self.refuse(HttpRefusal::method_not_allowed(method, METHODS))
+    }
+
     /// Counts a refusal, and makes it a response.
-    fn refuse(&self, refusal: HttpRefusal) -> Response<HttpBody> {
+    fn refuse(&self, mut refusal: HttpRefusal) -> Response<HttpBody> {
+        if refusal.status() == StatusCode::METHOD_NOT_ALLOWED {
+            refusal = refusal.with_header(ALLOW, HeaderValue::from_static(METHODS));
+        }
         self.counters.count(&refusal);
         refusal.into_response().map(HttpBody::full)
     }
@@ -201,11 +210,11 @@ impl Inner {
         let read = read_body(body, self.config.max_body_bytes, self.config.body_timeout);
         let frame = match read.await {
             Ok(frame) => frame,
-            Err(error) => return unreadable_body(error, &self.config),
+            Err(error) => return self.refuse(unreadable_body(error, &self.config)),
         };
         let target = match self.route_post(&frame, &parts.headers) {
             Ok(target) => target,
-            Err(refusal) => return refused(&refusal),
+            Err(refusal) => return self.refuse(refusal),
         };
         let post = Post {
             frame: &frame,
@@ -224,10 +233,10 @@ impl Inner {
             Target::Handshake(HandshakeRoute::Respond(target), message) => {
                 let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
                 else {
-                    return refused(&Refusal::unknown_session(request_id(&message)));
+                    return self.refuse(Refusal::unknown_session(request_id(&message)).into());
                 };
                 if session.open_streams() >= self.config.max_streams_per_session {
-                    return too_many_streams();
+                    return self.refuse(too_many_streams());
                 }
                 let message = PostMessage::Session(message);
                 self.serve(post, message, session, false, lease).await
@@ -235,7 +244,7 @@ impl Inner {
             Target::Handshake(HandshakeRoute::Accept(target), message) => {
                 let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
                 else {
-                    return refused(&Refusal::unknown_session(None));
+                    return self.refuse(Refusal::unknown_session(None).into());
                 };
                 drop(run(post, PostMessage::Session(message), session, false, lease).await);
                 accepted()
@@ -250,7 +259,7 @@ impl Inner {
         &self,
         frame: &'a Bytes,
         headers: &HeaderMap,
-    ) -> Result<Target<'a>, Box<Refusal>> {
+    ) -> Result<Target<'a>, HttpRefusal> {
         let headers = mcp_headers(headers);
         Ok(match route(&self.router, frame, Some(&headers)) {
             Routed::Stateless(request) => Target::Stateless(PostMessage::Stateless(request)),
@@ -260,8 +269,8 @@ impl Inner {
                 let route = route_handshake_request(&self.handshake, request, &headers)?;
                 Target::Handshake(route, message)
             }
-            Routed::Refused(refusal) => return Err(refusal),
-            _ => return Err(Box::new(Refusal::unknown_session(None))),
+            Routed::Refused(refusal) => return Err((*refusal).into()),
+            _ => return Err(Refusal::unknown_session(None).into()),
         })
     }
 
@@ -303,24 +312,24 @@ impl Inner {
         if self.config.has_sessions
             && let Err(too_many) = self.sessions.check_room()
         {
-            return too_many_sessions(too_many);
+            return self.refuse(too_many_sessions(too_many));
         }
         let session = self.begin(self.session_config(), post.principal.clone(), None);
         let message = PostMessage::Session(message);
         let stream = run(post, message, Arc::clone(&session), false, None).await;
         let Some(response) = stream.take_only_response() else {
-            return refused(&Refusal::unknown_session(None));
+            return self.refuse(Refusal::unknown_session(None).into());
         };
         if !(self.config.has_sessions && session.has_negotiated()) {
             return json(response);
         }
         let id = match new_session_id() {
             Ok(id) => id,
-            Err(response) => return *response,
+            Err(refusal) => return self.refuse(refusal),
         };
         match self.sessions.insert(id.clone(), &session) {
             Ok(_lease) => with_session_id(json(response), &id),
-            Err(too_many) => too_many_sessions(too_many),
+            Err(too_many) => self.refuse(too_many_sessions(too_many)),
         }
     }
 
@@ -330,16 +339,16 @@ impl Inner {
         let routed = route_handshake_request(&self.handshake, HandshakeHttpRequest::Get, &headers);
         let target = match routed {
             Ok(HandshakeRoute::OpenStream(target)) => target,
-            Ok(_) => return method_not_allowed(),
-            Err(refusal) => return refused(&refusal),
+            Ok(_) => return self.not_offered(&parts.method),
+            Err(refusal) => return self.refuse(refusal.into()),
         };
         if target.id.is_none() {
             // Without a session there is nothing to send.
-            return method_not_allowed();
+            return self.not_offered(&parts.method);
         }
         let principal = parts.extensions.get::<Principal>();
         let Some((session, lease)) = self.find_session(&target, principal) else {
-            return refused(&Refusal::unknown_session(None));
+            return self.refuse(Refusal::unknown_session(None).into());
         };
         match session.open_server_stream() {
             Some(id) => self.event_stream(OpenStream {
@@ -348,7 +357,7 @@ impl Inner {
                 cancels: false,
                 _lease: lease,
             }),
-            None => method_not_allowed(),
+            None => self.not_offered(&parts.method),
         }
     }
 
@@ -362,11 +371,11 @@ impl Inner {
                 if self.sessions.remove(&id, principal) {
                     no_content()
                 } else {
-                    refused(&Refusal::unknown_session(None))
+                    self.refuse(Refusal::unknown_session(None).into())
                 }
             }
-            Ok(_) => method_not_allowed(),
-            Err(refusal) => refused(&refusal),
+            Ok(_) => self.not_offered(&parts.method),
+            Err(refusal) => self.refuse(refusal.into()),
         }
     }
 

@@ -83,7 +83,7 @@ async fn an_idle_session_keeps_what_was_agreed() {
     assert_eq!(body["result"]["content"][0]["text"], "test");
     let mut stream = session.get().await;
     stream.next_chunk().await;
-    built.features().resource_updated("file:///a");
+    built.features().notify_resource_updated("file:///a");
     let event = stream.next().await.unwrap();
     assert_eq!(event["method"], "notifications/resources/updated");
 }
