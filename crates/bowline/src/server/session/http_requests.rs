@@ -464,12 +464,15 @@ impl SessionShared {
     /// Ends the session when its requests are answered, within the deadline of a shutdown. Streams
     /// that have no end of their own end at once.
     pub(super) fn end_http(self: &Arc<Self>) {
-        let has_ended = self.with(|core, now| {
+        self.with(|core, now| {
             core.session.shut_down();
             core.end_listen_subscriptions(now);
             if let Some(streams) = &mut core.streams {
                 streams.end_server_stream();
             }
+        });
+        // What the session has sent is on its streams now: closing it drops the rest.
+        let has_ended = self.with(|core, now| {
             let has_ended = core.session.open_handlers() == 0;
             if has_ended {
                 core.session.close(now);
