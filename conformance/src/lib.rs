@@ -38,7 +38,8 @@ pub fn server() -> Server {
         prompts::add_to,
         resources::add_to,
     ];
-    let server = Server::new("bowline-conformance-server", env!("CARGO_PKG_VERSION"));
+    let server = Server::new("bowline-conformance-server", env!("CARGO_PKG_VERSION"))
+        .skills(concat!(env!("CARGO_MANIFEST_DIR"), "/skills"));
     parts
         .into_iter()
         .fold(server, |server, add_to| add_to(server))

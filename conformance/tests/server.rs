@@ -190,3 +190,46 @@ async fn prompts_and_resources_are_there() {
         client.stop().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn skills_are_listed_and_read() {
+    let client = connect(Revision::V2026_07_28).await;
+    let list = client.call("skills/list", json!({})).raw().await;
+    let list: Value = serde_json::from_str(list.expect("a list").as_str()).expect("JSON");
+    let skill = &list["skills"][0];
+    assert_eq!(skill["frontmatter"]["name"], "count-words", "{list}");
+    assert_eq!(skill["resources"].as_array().expect("files").len(), 2);
+    let uri = &skill["uri"];
+    let one = client.call("skills/get", json!({ "uri": uri })).raw().await;
+    let one: Value = serde_json::from_str(one.expect("a skill").as_str()).expect("JSON");
+    assert_eq!(&one["skill"], skill);
+    for directory in ["skill://count-words", "skill://count-words/scripts/"] {
+        let read = client.call("resources/directory/read", json!({ "uri": directory }));
+        read.raw().await.expect(directory);
+    }
+    for (method, uri) in [
+        ("skills/get", "skill://other/SKILL.md"),
+        ("resources/directory/read", "skill://count-words/SKILL.md"),
+        ("resources/directory/read", "skill://count-words/.."),
+        (
+            "resources/read",
+            "skill://count-words/../count-words/SKILL.md",
+        ),
+    ] {
+        let refused = client.call(method, json!({ "uri": uri })).raw().await;
+        let refused = refused.expect_err(uri);
+        assert_eq!(refused.server_error().expect(uri).code, -32602, "{uri}");
+    }
+    client.stop().await;
+    // The files are resources in every revision.
+    for revision in Revisions::ALL.iter() {
+        let client = connect(revision).await;
+        for uri in [
+            "skill://count-words/SKILL.md",
+            "skill://count-words/scripts/count.sh",
+        ] {
+            client.resources().read(uri).await.expect(uri);
+        }
+        client.stop().await;
+    }
+}
