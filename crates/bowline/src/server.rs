@@ -40,7 +40,8 @@
 mod accept;
 // Where to find what:
 // - setting up: `builder` (and its `settings`, `layers`), `features` and `named_table` (what is
-//   registered), `tool`, `tool_name`, `resource`, `template`, `prompt`, `caching`, `principal`
+//   registered), `tool`, `tool_name`, `resource`, `template`, `prompt`, `skills`, `caching`,
+//   `principal`
 // - handlers: `extract` (arguments), `string_arguments`, `output`, `validation`, `context`,
 //   `client_questions` (sampling, elicitation, roots), `handler` (full control)
 // - serving: `running_server`, `accept`, `session` (one client), `session_set`, `server_core` (what
@@ -77,6 +78,7 @@ mod server_core;
 mod service;
 mod session;
 mod session_set;
+mod skills;
 mod string_arguments;
 mod tasks;
 mod telemetry;

@@ -38,7 +38,7 @@ use bowline_types::wire::Map;
 use bowline_types::{
     DecodeError, Encoder, ErrorObject, JsonObject, Method, RawJson, RawJsonRef, Wire,
 };
-use memchr::memchr2_iter;
+use memchr::memchr3_iter;
 
 /// Seals the state that a client keeps for a server, so that it can neither be read nor changed.
 ///
@@ -172,6 +172,8 @@ pub enum Round {
 #[derive(Debug, Default)]
 pub struct Rounds {
     responses: JsonObject,
+    /// The responses of a first round, to input requests that are still to be made.
+    early: JsonObject,
     done: BTreeSet<String>,
     requests: Map<InputRequest>,
     /// How often each key was used in this run.
@@ -183,24 +185,28 @@ impl Rounds {
     /// Opens the rounds of a request. `now` is in seconds of any clock that all nodes share.
     /// The caller checks if its state [was used](Self::state_mark) before.
     ///
+    /// Responses without a state are kept for the questions of [their
+    /// names](Self::early_response): a client that knows what it will be asked may answer at once.
+    ///
     /// # Errors
     ///
-    /// Fails if the state is not for this request, or has expired, or if a response does not match
-    /// its input request (MR-14). Unexpected responses are ignored, and missing ones are requested
-    /// again.
+    /// Fails if the responses are no object, if the state is not for this request, or has expired,
+    /// or if a response does not match its input request (MR-14). Unexpected responses are ignored,
+    /// and missing ones are requested again.
     pub fn open(
         params: &str,
         seal: &dyn Seal,
         binding: &Binding,
         now: u64,
     ) -> Result<Self, RoundsError> {
-        if !Self::has_state(params) {
+        if !Self::has_round(params) {
             return Ok(Self::new());
         }
         let member = |name| Reader::new(params).peek_member(name);
         let state = member("requestState").map_err(|_| RoundsError::InvalidParams)?;
+        let given = member("inputResponses").map_err(|_| RoundsError::InvalidParams)?;
         let Some(state) = state else {
-            return Ok(Self::new());
+            return given.map_or_else(|| Ok(Self::new()), Self::with_early_responses);
         };
         let state = state.reader().string();
         let sealed = state.map_err(|_| RoundsError::InvalidState)?;
@@ -208,30 +214,38 @@ impl Rounds {
             .open(&sealed, &binding.0)
             .ok_or(RoundsError::InvalidState)?;
         let mut rounds = StatePayload::read(&plain, now)?;
-        let given = member("inputResponses").map_err(|_| RoundsError::InvalidParams)?;
         if let Some(given) = given {
             rounds.accept_responses(given)?;
         }
         Ok(rounds.known)
     }
 
-    /// Returns `true` if parameters may bring the state of an earlier round, from a look at the
-    /// text. Those that don't need no [opening](Self::open), nor a binding for it.
-    pub fn has_state(params: &str) -> bool {
-        // An escape may hide any name. The letter is seldom: looking for it takes a fraction
-        // of what looking for the name does.
+    fn with_early_responses(given: RawJsonRef<'_>) -> Result<Self, RoundsError> {
+        let mut rounds = Self::new();
+        let early = JsonObject::parse(given.as_str());
+        rounds.early = early.map_err(|_| RoundsError::InvalidParams)?;
+        Ok(rounds)
+    }
+
+    /// Returns `true` if parameters may bring answers or the state of an earlier round, from a look
+    /// at the text. Those that don't need no [opening](Self::open), nor a binding for it.
+    pub fn has_round(params: &str) -> bool {
+        // An escape may hide any name. The letters are seldom: looking for them takes a fraction
+        // of what looking for the names does.
         let text = params.as_bytes();
-        memchr2_iter(b'S', b'\\', text).any(|at| {
+        memchr3_iter(b'S', b'R', b'\\', text).any(|at| {
             let (before, rest) = text.split_at(at);
-            before.ends_with(b"request") && rest.starts_with(b"State\"") || rest.starts_with(b"\\u")
+            before.ends_with(b"request") && rest.starts_with(b"State\"")
+                || before.ends_with(b"input") && rest.starts_with(b"Responses\"")
+                || rest.starts_with(b"\\u")
         })
     }
 
-    /// Creates the first round of a request: without a state there was no input request, so that
-    /// there can be no response.
+    /// Creates the first round of a request, without responses.
     pub fn new() -> Self {
         Self {
             responses: JsonObject::new(),
+            early: JsonObject::new(),
             done: BTreeSet::new(),
             requests: Map::new(),
             uses: BTreeMap::new(),
@@ -264,6 +278,16 @@ impl Rounds {
     pub fn response(&self, name: &str) -> Option<InputResponse> {
         let response = self.responses.get(name)?;
         InputResponse::from_json(response.as_str()).ok()
+    }
+
+    /// Returns the response that came with the first round to an input request of this name, and
+    /// keeps it for later rounds. `None` if there is none, and if it doesn't match the request: then
+    /// the input has to be [requested](Self::request_input).
+    pub fn early_response(&mut self, name: &str, request: &InputRequest) -> Option<InputResponse> {
+        let response = self.early.get(name)?;
+        check_response(response, method(request)).ok()?;
+        self.responses.insert(name, response);
+        self.response(name)
     }
 
     /// Adds an input request. All input requests of one run are sent together.

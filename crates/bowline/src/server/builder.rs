@@ -4,6 +4,7 @@
 mod layers;
 mod settings;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use super::running_server::RunningServer;
 use super::server_core::{Capabilities, OnNotification, ServerCore, discover_meta, result_meta};
 use super::service::Service;
 use super::session_set::SessionSet;
+use super::skills::SkillSet;
 use super::tasks::{TaskConfig, TaskStore};
 use super::tool::{ToolDef, tool};
 use super::used_round_states::{InProcessRoundStates, UsedRoundStates};
@@ -60,8 +62,9 @@ pub struct Server {
     /// Creates the service that serves requests instead of the features, and its capabilities.
     handler: Option<Box<MakeService>>,
     layers: Vec<Box<dyn FnOnce(Service) -> Service + Send>>,
-    /// The error for a feature that was registered twice.
-    duplicate: Option<String>,
+    /// The first error of a registration: a feature that was registered twice, or a folder of
+    /// skills that can't be read.
+    problem: Option<String>,
 }
 
 /// Creates the service when all settings are known.
@@ -101,7 +104,7 @@ impl Server {
             on_notification: None,
             handler: None,
             layers: Vec::new(),
-            duplicate: None,
+            problem: None,
         }
     }
 
@@ -239,7 +242,7 @@ impl Server {
     fn record_duplicate(&mut self, is_known: bool, kind: &str, name: &str) {
         if is_known {
             let message = format!("{kind} {name}: registered twice");
-            self.duplicate.get_or_insert(message);
+            self.problem.get_or_insert(message);
         }
     }
 
@@ -283,6 +286,37 @@ impl Server {
         self
     }
 
+    /// Serves the skills of a folder: each of its folders with a `SKILL.md` is one, whose name is
+    /// that of its folder (the extension `io.modelcontextprotocol/skills` of 2026-07-28).
+    ///
+    /// The front matter of a `SKILL.md` has a name and a description. The files are read now and
+    /// kept in memory, at most 4 MiB each and 64 MiB together, and 256 of one skill: later changes
+    /// are not seen. Links are not followed. Clients find each `SKILL.md` in the list of resources,
+    /// and can read all files, in every revision.
+    ///
+    /// A folder that can't be read, and an invalid skill, is an error of [`build`](Self::build).
+    ///
+    /// ```no_run
+    /// use bowline::server::Server;
+    ///
+    /// // skills/invoices/SKILL.md, skills/invoices/scripts/total.py
+    /// let server = Server::new("accounting", "1.0.0").skills("skills");
+    /// ```
+    #[must_use]
+    pub fn skills(mut self, folder: impl AsRef<Path>) -> Self {
+        let is_known = self.features.contents().skills.is_some();
+        let folder = folder.as_ref();
+        let shown = folder.display().to_string();
+        self.record_duplicate(is_known, "a second folder of skills", &shown);
+        match SkillSet::load(folder) {
+            Ok(skills) => skills.register(&self.features),
+            Err(problem) => {
+                self.problem.get_or_insert(problem);
+            }
+        }
+        self
+    }
+
     /// Adds a state that all handlers share: see [`State`](super::State).
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
@@ -302,7 +336,7 @@ impl Server {
     /// When a feature can't be served: the error names it.
     pub fn build(mut self) -> Result<RunningServer, Error> {
         let problem = self.features.contents().problem(&self.states);
-        if let Some(problem) = self.duplicate.take().or(problem) {
+        if let Some(problem) = self.problem.take().or(problem) {
             return Err(config_error(problem));
         }
         let seal = RoundSeal::new(self.seal_key, self.seal_lifetime);

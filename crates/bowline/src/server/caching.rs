@@ -8,6 +8,7 @@ use bowline_types::prompts::ListPromptsResult;
 use bowline_types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult,
 };
+use bowline_types::skills::{GetSkillResult, ListSkillsResult};
 use bowline_types::tools::ListToolsResult;
 
 /// How long a client may cache a list or the contents of a resource, and whether the cache may be
@@ -96,9 +97,11 @@ macro_rules! cacheable {
 
 cacheable!(
     DiscoverResult,
+    GetSkillResult,
     ListPromptsResult,
     ListResourceTemplatesResult,
     ListResourcesResult,
+    ListSkillsResult,
     ListToolsResult,
     ReadResourceResult,
 );

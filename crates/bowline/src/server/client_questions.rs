@@ -337,7 +337,9 @@ impl Context {
             return QuestionLookup::NotAllowed;
         };
         let name = rounds.next_name(key);
-        match (rounds.response(&name), self.task()) {
+        let response = rounds.response(&name);
+        let response = response.or_else(|| rounds.early_response(&name, &question));
+        match (response, self.task()) {
             (Some(answer), _) => {
                 return QuestionLookup::Found(StatelessAnswer::Answer(Ok(Answer::Input(answer))));
             }
@@ -422,7 +424,7 @@ impl Context {
         }
         let params = self.params();
         let params = params.as_ref().map_or("{}", Payload::as_str);
-        let rounds = if Rounds::has_state(params) {
+        let rounds = if Rounds::has_round(params) {
             let seal = &inner.session.server.seal;
             let now = seal.now();
             let rounds = Rounds::open(params, seal, &self.binding()?, now);

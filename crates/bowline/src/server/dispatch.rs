@@ -13,6 +13,7 @@ use bowline_types::prompts::{GetPromptParams, ListPromptsResult};
 use bowline_types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams,
 };
+use bowline_types::skills;
 use bowline_types::tasks::EXTENSION;
 use bowline_types::tools::ListToolsResult;
 use bowline_types::{Era, ErrorObject, JsonObject, Method, RawJson, Revisions};
@@ -26,6 +27,7 @@ use super::server_core::add_server_info;
 use super::service::{
     ClientRequest, Serve, encode_result_with, method_not_found, served_by_session,
 };
+use super::skills::SkillSet;
 use super::tasks::{TaskMode, TaskStore, create_task_result, run_task};
 use super::tool::{CallParams, ToolDef, ToolFuture, unknown_tool};
 use crate::RpcResult;
@@ -139,7 +141,37 @@ impl Dispatch {
                 result.next_cursor = next;
                 encode_result_with(&request.context, &result, self.meta_for(request))
             }
-            _ => Err(unknown()),
+            method => match &contents.skills {
+                Some(skills) => self.serve_skills(skills, method, request),
+                None => Err(unknown()),
+            },
+        }
+    }
+
+    /// Serves the methods of the skills extension.
+    fn serve_skills(
+        &self,
+        skills: &SkillSet,
+        method: Method,
+        request: &ClientRequest,
+    ) -> RpcResult {
+        let (context, meta) = (&request.context, self.meta_for(request));
+        match method {
+            Method::ListSkills => {
+                let params: PaginatedParams = request.decode()?;
+                let cursor = params.cursor.as_deref();
+                let result = skills.list(cursor, request.method(), self.page_size)?;
+                encode_result_with(context, &result.cached(self.caching), meta)
+            }
+            Method::GetSkill => {
+                let result = skills.get(request)?.cached(self.caching);
+                encode_result_with(context, &result, meta)
+            }
+            Method::ReadDirectory => {
+                let result = skills.read_directory(request, self.page_size)?;
+                encode_result_with(context, &result, meta)
+            }
+            _ => Err(method_not_found(request.method())),
         }
     }
 
@@ -149,6 +181,11 @@ impl Dispatch {
         if capabilities.tasks.is_some() {
             // TX-19: each generation of tasks is declared in its own revision.
             capabilities.add_extension(EXTENSION);
+        }
+        if self.features.contents().skills.is_some() {
+            let settings: JsonObject = [("directoryRead", true)].into_iter().collect();
+            let extensions = capabilities.extensions.get_or_insert_with(JsonObject::new);
+            extensions.insert(skills::EXTENSION, settings);
         }
         let mut result = DiscoverResult::new(versions, capabilities).cached(self.caching);
         result.instructions.clone_from(&self.instructions);

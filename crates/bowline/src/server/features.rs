@@ -14,6 +14,7 @@ use super::named_table::NamedTable;
 use super::prompt::{Completer, IntoCompletion, PromptDef};
 use super::resource::{ResourceDef, TemplateDef};
 use super::session_set::Sessions;
+use super::skills::SkillSet;
 use super::tool::ToolDef;
 use crate::error::{Error, ErrorKind};
 
@@ -27,6 +28,7 @@ pub(super) struct Contents {
     pub(super) prompts: NamedTable<PromptDef>,
     /// Completions, by the prompt or template and the name of the argument.
     pub(super) completers: HashMap<(String, String), Completer>,
+    pub(super) skills: Option<Arc<SkillSet>>,
     /// Set when there ever was a completion, or a tool that runs as a task.
     had_completers: bool,
     had_task_tools: bool,

@@ -189,12 +189,41 @@ fn an_answer_that_is_none_to_its_question_is_refused_by_its_key() {
 }
 
 #[test]
-fn answers_without_a_state_are_none() {
-    let params = r#"{"name":"x","inputResponses":{"one":{"roots":[]}}}"#;
+fn answers_without_a_state_are_for_questions_of_their_names_and_types() {
+    let params = r#"{"name":"x","inputResponses":{"one":{"roots":[]},"two":5,"three":{}}}"#;
     let bound = binding("alice", params);
-    let rounds = Rounds::open(params, &Checked, &bound, 1).unwrap();
-    assert!(rounds.response("one").is_none());
+    let mut rounds = Rounds::open(params, &Checked, &bound, 1).unwrap();
     assert!(rounds.state_mark().is_none());
+    assert!(rounds.response("one").is_none(), "it was not asked yet");
+    let roots = InputRequest::from(ListRootsParams::new());
+    assert!(rounds.early_response("one", &roots).is_some());
+    assert!(rounds.response("one").is_some());
+    assert_eq!(rounds.request_count(), 1);
+    for wrong in ["two", "three", "four"] {
+        assert!(rounds.early_response(wrong, &roots).is_none(), "{wrong}");
+    }
+    // It goes on as any other answer.
+    rounds.request_input("two", ListRootsParams::new());
+    let Round::InputRequired(result) = rounds.finish(&Checked, &bound, StateMark::new("n1", 200))
+    else {
+        panic!("it asked");
+    };
+    let state = result.request_state.unwrap();
+    let params = format!(
+        r#"{{"name":"x","inputResponses":{{"two":{{"roots":[]}}}},"requestState":"{state}"}}"#
+    );
+    let rounds = Rounds::open(&params, &Checked, &bound, 100).unwrap();
+    assert!(rounds.response("one").is_some() && rounds.response("two").is_some());
+}
+
+#[test]
+fn answers_that_are_no_object_are_refused_without_a_state_too() {
+    for given in ["5", "[]", "true"] {
+        let params = format!(r#"{{"name":"x","inputResponses":{given}}}"#);
+        let bound = binding("alice", &params);
+        let refused = Rounds::open(&params, &Checked, &bound, 1);
+        assert_eq!(refused.unwrap_err(), RoundsError::InvalidParams, "{given}");
+    }
 }
 
 #[test]

@@ -242,8 +242,8 @@ fn wall_clock_seconds() -> u64 {
     since.expect("a clock after 1970").as_secs()
 }
 
-/// Answers without a question are ignored (MR-14).
-pub(crate) async fn unasked_answer_ignored(cell: Cell) -> Result {
+/// An answer that comes before its question is taken (MR-14).
+pub(crate) async fn early_answer_taken(cell: Cell) -> Result {
     let world = cell.world().await;
     if !cell.is_stateless() {
         return Ok(Outcome::Absent);
@@ -251,6 +251,6 @@ pub(crate) async fn unasked_answer_ignored(cell: Cell) -> Result {
     let answer = json!({"action": "accept", "content": {"name": "Eve"}});
     let params = json!({"name": "form", "arguments": {}, "inputResponses": {"who": answer}});
     assert_eq!(world.raw("tools/call", params).await, Outcome::Works);
-    assert_eq!(questions(&world).len(), 1, "it asks all the same");
+    assert_eq!(questions(&world).len(), 0, "it need not ask");
     Ok(Outcome::Works)
 }

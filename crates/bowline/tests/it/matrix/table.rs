@@ -165,7 +165,7 @@ matrix! {
     client_questions::state_tampered                 [absent       absent       absent       absent       (-32602)];
     client_questions::state_of_another               [absent       absent       absent       absent       (-32602)];
     client_questions::state_expired                  [unsupported  unsupported  works        works        (-32602)];
-    client_questions::unasked_answer_ignored         [absent       absent       absent       absent       works];
+    client_questions::early_answer_taken             [absent       absent       absent       absent       works];
 
 //  Tasks.
     tasks::declared                                  [absent       absent       absent       works        works];

@@ -165,6 +165,24 @@ async fn an_invalid_answer_is_an_error_and_a_missing_one_is_asked_for() {
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");
 }
 
+// MR-14.
+#[tokio::test]
+async fn an_answer_may_come_before_its_question() {
+    let mut client = client_of(Till::default().server()).await;
+    let mut params = pay();
+    params["inputResponses"] = json!({"roots": {"roots": []}, "other": 5});
+    let charged = client.ask("tools/call", &params.to_string()).await;
+    assert_eq!(charged["result"]["resultType"], "complete", "{charged}");
+    for wrong in [json!(5), json!({}), json!({"roots": "all"})] {
+        params["inputResponses"] = json!({ "roots": wrong });
+        let asked = client.ask("tools/call", &params.to_string()).await;
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    }
+    params["inputResponses"] = json!([]);
+    let refused = client.ask("tools/call", &params.to_string()).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
 #[tokio::test]
 async fn used_states_are_remembered_up_to_a_limit() {
     let till = Till::default();
