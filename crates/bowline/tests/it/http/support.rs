@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::Poll;
 
 use bowline::server::{HttpBody, HttpConfig, HttpService, Server};
 use bytes::Bytes;
@@ -206,10 +205,5 @@ impl Reply {
         let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
         let data = frame.unwrap().into_data().unwrap();
         Some(String::from_utf8(data.to_vec()).unwrap())
-    }
-
-    /// Returns `true` if nothing more of the body is there now.
-    pub(crate) async fn is_silent(&mut self) -> bool {
-        poll_fn(|cx| Poll::Ready(Pin::new(&mut self.body).poll_frame(cx).is_pending())).await
     }
 }
