@@ -1,6 +1,6 @@
 //! Prompts, and the completion of their arguments.
 
-use bowline::server::{Context, CompletionInput, Server, ToolError, base64};
+use bowline::server::{CompletionInput, Context, Server, ToolError, base64};
 use bowline::types::common::Role;
 use bowline::types::content::ContentBlock;
 use bowline::types::prompts::PromptMessage;

@@ -3,7 +3,7 @@
 //! The command line ([`args`]) becomes [`settings`], and a function per command ([`commands`]) runs
 //! with them and a [`printer`]. This file connects them and turns the result into an exit code.
 //!
-//! - Command line: `args`, `command_line`, `settings`, `surroundings`, `suggestion`, `exit`.
+//! - Command line: `args`, `command_line`, `settings`, `environment`, `suggestion`, `exit`.
 //! - Which server: `target`, `launch`, `config`. Talking to it: `connect`, `server_connection`,
 //!   `server_requests`, `interrupt`, `descriptors`.
 //! - Input: `arguments`, `schema`, `frames`, `bounded_file`. Tools for a reader: `signature`.

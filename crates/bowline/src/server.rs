@@ -28,30 +28,17 @@
 //! Files:
 //!
 //! - Setting up: `builder`, `features` with its `named_table`, `tool` and `tool_name`, `resource`,
-//!   `template`, `prompt`, `caching`.
+//!   `template`, `prompt`, `skills`, `caching`.
 //! - Handlers: `extract` and `string_arguments` (their arguments), `context`, `principal`, `output`
 //!   (results of tools), `validation` (against schemas), `handler` and `resource_subscriptions`
 //!   (full control). Asking the client: `client_questions`, `round_state_seal`,
 //!   `used_round_states`. Binary data: `base64`.
 //! - Requests: `service`, `layer`, `dispatch` (a method to its handler), `tasks`.
-//! - Running: `running_server`, `accept`, `server_core`, `session_set`, `session` (one client),
-//!   `blocking_threads` and `block_monitor` (handlers that block), `telemetry`.
+//! - Running: `running_server`, `accept`, `http` (Streamable HTTP), `server_core`, `session_set`,
+//!   `session` (one client), `blocking_threads` and `block_monitor` (handlers that block),
+//!   `telemetry`.
 
 mod accept;
-// Where to find what:
-// - setting up: `builder` (and its `settings`, `layers`), `features` and `named_table` (what is
-//   registered), `tool`, `tool_name`, `resource`, `template`, `prompt`, `skills`, `caching`,
-//   `principal`
-// - handlers: `extract` (arguments), `string_arguments`, `output`, `validation`, `context`,
-//   `client_questions` (sampling, elicitation, roots), `handler` (full control)
-// - serving: `running_server`, `accept`, `session` (one client), `session_set`, `server_core` (what
-//   sessions share), `service` and `layer` (middleware), `dispatch` (method to handler), `tasks`,
-//   `resource_subscriptions`
-// - rounds of input: `round_state_seal`, `used_round_states`
-// - threads: `blocking_threads`, `block_monitor`
-// - logs: `telemetry`, which docs/telemetry.md lists
-// Protocol rules belong in `bowline_proto::server`, not here.
-
 mod base64;
 mod block_monitor;
 mod blocking_threads;
