@@ -156,8 +156,9 @@ impl HttpConfig {
     /// response.
     ///
     /// Beyond it the connection that has been without a request for the longest time is closed: at
-    /// first one that has never sent a complete request head. Only if all of them are being served,
-    /// a new one is answered with 503 and `Retry-After`.
+    /// first one that has never sent a complete request head, and at last one that is still sending
+    /// the body of its request. Only if all of them are being served, a new one is answered with 503
+    /// and `Retry-After`.
     #[must_use]
     pub fn max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;

@@ -4,8 +4,8 @@
 //! Nothing here knows where a stream of bytes comes from, or what the service behind it does.
 //!
 //! At the limit a new connection takes the place of one that has no request: at first of those that
-//! never had one, so that a client that opens connections and sends nothing doesn't keep others
-//! out. If all are being served the new one is answered with 503, rather than left waiting to be
+//! never had one, at last of those that are still sending one, so that a client that opens
+//! connections and sends nothing, or sends it slowly, doesn't keep others out. If all are being served the new one is answered with 503, rather than left waiting to be
 //! accepted: streams may be open for hours, and a load balancer has to know at once.
 
 mod connection;
@@ -227,8 +227,8 @@ where
         self.open.insert(id, state);
     }
 
-    /// Closes the connection that has been without a request for the longest time. Returns `false`
-    /// if all are being served.
+    /// Closes the connection that has been without a whole request for the longest time. Returns
+    /// `false` if all are being served.
     fn make_room(&self) -> bool {
         let evictable = self.open.values();
         let evictable = evictable.filter_map(|state| state.evictable().map(|key| (key, state)));

@@ -13,7 +13,6 @@ use super::refusal::{HttpRefusal, Shown};
 /// Pages of any origin may send text and forms without a preflight, so that the media type is
 /// part of what keeps them out.
 pub(super) fn check_content(parts: &Parts) -> Result<(), HttpRefusal> {
-    check_framing(&parts.headers)?;
     check_content_type(&parts.headers)?;
     check_content_encoding(&parts.headers)
 }
@@ -44,8 +43,9 @@ pub(super) fn check_get_accept(parts: &Parts) -> Result<(), HttpRefusal> {
 }
 
 /// Checks that there is only one length of the body. hyper removes a `Content-Length` beside
-/// `Transfer-Encoding` and closes the connection afterwards; another HTTP library may not.
-fn check_framing(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+/// `Transfer-Encoding` and closes the connection afterwards; our connections put it back.
+pub(super) fn check_framing(parts: &Parts) -> Result<(), HttpRefusal> {
+    let headers = &parts.headers;
     if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
         let message = "Content-Length and Transfer-Encoding were both sent (send one of them)";
         return Err(HttpRefusal::bad_request(message).closing());

@@ -26,7 +26,7 @@ use tower_service::Service;
 
 use super::HttpConfig;
 use super::body::{Events, HttpBody, OpenStream, read_body};
-use super::content::{check_content, check_get_accept, check_post_accept};
+use super::content::{check_content, check_framing, check_get_accept, check_post_accept};
 use super::cors::{CorsOrigin, answer_options};
 use super::refusal::HttpRefusal;
 use super::request_parts::HttpRequestParts;
@@ -162,6 +162,7 @@ impl Inner {
         if let Some(host) = forwarded.host {
             self.config.allowed_hosts.check_forwarded(host)?;
         }
+        check_framing(parts)?;
         match parts.method {
             Method::POST => {
                 check_content(parts)?;

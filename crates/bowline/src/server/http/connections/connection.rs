@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use ::http::{Request, Response, Version};
+use ::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use ::http::{HeaderValue, Request, Response};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -212,7 +213,8 @@ where
                     continue;
                 }
                 if self.eviction.as_mut().poll(cx).is_ready() {
-                    if !self.state.is_http2() {
+                    // Requests whose bodies are slow are not waited for.
+                    if !self.state.is_http2() || self.state.is_serving() {
                         return Poll::Ready(());
                     }
                     self.begin_end();
@@ -282,24 +284,44 @@ impl Drop for OpenRequest {
 }
 
 fn open_request(
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     state: Arc<ConnectionState>,
 ) -> (Request<RequestBody>, OpenRequest) {
     let is_received = request.body().is_end_stream();
+    restore_content_length(&mut request, &state);
     state.on_request(request.version(), is_received);
-    // With HTTP/2 there can be several, and none of them can be half-closed alone.
-    let receiving =
-        (!is_received && request.version() < Version::HTTP_2).then(|| Arc::clone(&state));
+    let receiving = (!is_received).then(|| Receiving(Arc::clone(&state)));
     let request = request.map(|body| RequestBody { body, receiving });
     (request, OpenRequest(state))
+}
+
+/// Puts back the `Content-Length` that hyper has removed beside `Transfer-Encoding`, for the checks
+/// of the service, which refuses both (RFC 9112, 6.3).
+fn restore_content_length(request: &mut Request<Incoming>, state: &ConnectionState) {
+    if request.headers().contains_key(TRANSFER_ENCODING)
+        && let Some(length) = state.received_content_length()
+        && let Ok(length) = HeaderValue::try_from(length)
+    {
+        request.headers_mut().insert(CONTENT_LENGTH, length);
+    }
+}
+
+/// A body that is being received, until it is complete or isn't read any more.
+#[derive(Debug)]
+struct Receiving(Arc<ConnectionState>);
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        self.0.on_body_end();
+    }
 }
 
 /// The body of a request.
 #[derive(Debug)]
 pub(in crate::server::http) struct RequestBody {
     body: Incoming,
-    /// The connection, which is notified when the body is complete.
-    receiving: Option<Arc<ConnectionState>>,
+    /// Until the body is complete.
+    receiving: Option<Receiving>,
 }
 
 impl Body for RequestBody {
@@ -313,8 +335,8 @@ impl Body for RequestBody {
         let this = self.get_mut();
         let frame = ready!(Pin::new(&mut this.body).poll_frame(cx));
         let is_complete = frame.is_none() || this.body.is_end_stream();
-        if is_complete && let Some(state) = this.receiving.take() {
-            state.on_body_received();
+        if is_complete && let Some(receiving) = this.receiving.take() {
+            receiving.0.on_body_received();
         }
         Poll::Ready(frame)
     }

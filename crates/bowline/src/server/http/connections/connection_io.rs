@@ -150,8 +150,8 @@ impl AsyncRead for ConnectionIo {
         if let Input::Open = this.input {
             let before = buffer.filled().len();
             ready!(Pin::new(&mut *this.stream.reader).poll_read(cx, buffer))?;
-            if buffer.filled().len() > before {
-                this.state.on_bytes_received();
+            if let Some(bytes @ [_, ..]) = buffer.filled().get(before..) {
+                this.state.on_bytes_received(bytes);
                 return Poll::Ready(Ok(()));
             }
             this.input = if this.state.awaits_response() {

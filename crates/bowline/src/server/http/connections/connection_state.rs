@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::http::Version;
+use memchr::memmem;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -30,6 +31,7 @@ pub(super) struct ConnectionState {
 #[derive(Debug)]
 struct State {
     phase: Phase,
+    head: ReceivedHead,
     /// The version of the requests, once there was one.
     version: Option<Version>,
     /// HTTP/1: the current request, or the last one.
@@ -46,7 +48,12 @@ enum Phase {
     /// Between two requests.
     Idle { since: Instant },
     /// Requests are being served, or their responses sent. With HTTP/2 there can be several.
-    Serving { requests: usize },
+    Serving {
+        requests: usize,
+        /// Those whose body is still awaited.
+        receiving: usize,
+        since: Instant,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -60,9 +67,63 @@ struct Exchange {
 /// A connection that can be closed to make room. The smallest one is closed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Evictable {
-    has_sent_request: bool,
+    progress: Progress,
     since: Instant,
 }
+
+/// How far a connection is that serves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    /// It has never sent the whole head of a request.
+    NoRequest,
+    /// It is between two requests.
+    Idle,
+    /// It is sending the body of a request.
+    SendingBody,
+}
+
+/// The head of a request as it was received, up to [`MAX_KEPT_HEAD`] bytes.
+///
+/// hyper removes `Content-Length` where there is `Transfer-Encoding` too, so that the service can't
+/// refuse such a request. A head that arrives together with the end of the request before it isn't
+/// here; its length counts for nothing either, and hyper closes its connection.
+#[derive(Debug, Default)]
+struct ReceivedHead {
+    bytes: Vec<u8>,
+    is_complete: bool,
+}
+
+impl ReceivedHead {
+    fn begin(&mut self) {
+        self.bytes.clear();
+        self.is_complete = false;
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if self.is_complete {
+            return;
+        }
+        let end = memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
+        let room = MAX_KEPT_HEAD.saturating_sub(self.bytes.len());
+        let kept = bytes.get(..end.min(room)).unwrap_or_default();
+        self.bytes.extend_from_slice(kept);
+        self.is_complete = kept.len() < bytes.len() || kept.len() == room;
+    }
+
+    /// Returns the value of the first `Content-Length`.
+    fn content_length(&self) -> Option<&[u8]> {
+        self.bytes.split(|byte| *byte == b'\n').find_map(|line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let (name, value) = line.split_at(colon);
+            let value = value.get(1..)?.trim_ascii();
+            name.eq_ignore_ascii_case(b"content-length")
+                .then_some(value)
+        })
+    }
+}
+
+/// The most bytes that are kept of a head.
+const MAX_KEPT_HEAD: usize = 4096;
 
 impl ConnectionState {
     pub(super) fn new() -> Self {
@@ -70,6 +131,7 @@ impl ConnectionState {
         Self {
             state: Mutex::new(State {
                 phase: Phase::ReadingHead { since },
+                head: ReceivedHead::default(),
                 version: None,
                 exchange: Exchange::default(),
                 write_blocked_since: None,
@@ -79,7 +141,7 @@ impl ConnectionState {
         }
     }
 
-    pub(super) fn on_bytes_received(&self) {
+    pub(super) fn on_bytes_received(&self, bytes: &[u8]) {
         let mut state = self.state();
         // With HTTP/2 bytes are not always those of a request, but pings for example.
         if state.is_http2() {
@@ -90,30 +152,56 @@ impl ConnectionState {
                 let since = Instant::now();
                 state.phase = Phase::ReadingHead { since };
             }
+            Phase::ReadingHead { .. } => {}
             Phase::Serving { .. } if state.exchange.is_body_received => {
                 state.exchange.has_next = true;
             }
-            Phase::Serving { .. } | Phase::ReadingHead { .. } => {}
+            Phase::Serving { .. } => return,
         }
+        state.head.push(bytes);
     }
 
     pub(super) fn on_request(&self, version: Version, is_body_received: bool) {
         let mut state = self.state();
         state.version = Some(version);
+        state.head.begin();
         state.exchange = Exchange {
             is_body_received,
             ..Exchange::default()
         };
+        let is_receiving = usize::from(!is_body_received);
         state.phase = match state.phase {
-            Phase::Serving { requests } => Phase::Serving {
+            Phase::Serving {
+                requests,
+                receiving,
+                since,
+            } => Phase::Serving {
                 requests: requests + 1,
+                receiving: receiving + is_receiving,
+                since,
             },
-            Phase::Idle { .. } | Phase::ReadingHead { .. } => Phase::Serving { requests: 1 },
+            Phase::Idle { .. } | Phase::ReadingHead { .. } => Phase::Serving {
+                requests: 1,
+                receiving: is_receiving,
+                since: Instant::now(),
+            },
         };
+    }
+
+    /// Returns the `Content-Length` of the request that begins now, as it was received.
+    pub(super) fn received_content_length(&self) -> Option<Vec<u8>> {
+        self.state().head.content_length().map(<[u8]>::to_vec)
     }
 
     pub(super) fn on_body_received(&self) {
         self.state().exchange.is_body_received = true;
+    }
+
+    /// The body of a request is complete, or isn't read any further.
+    pub(super) fn on_body_end(&self) {
+        if let Phase::Serving { receiving, .. } = &mut self.state().phase {
+            *receiving = receiving.saturating_sub(1);
+        }
     }
 
     pub(super) fn on_response_begun(&self) {
@@ -122,7 +210,7 @@ impl ConnectionState {
 
     pub(super) fn on_request_end(&self) {
         let mut state = self.state();
-        let Phase::Serving { requests } = &mut state.phase else {
+        let Phase::Serving { requests, .. } = &mut state.phase else {
             return;
         };
         *requests -= 1;
@@ -202,14 +290,7 @@ impl ConnectionState {
     /// is being closed already.
     pub(super) fn evictable(&self) -> Option<Evictable> {
         let state = self.state();
-        match state.phase {
-            _ if state.is_evicted => None,
-            Phase::ReadingHead { since } | Phase::Idle { since } => Some(Evictable {
-                has_sent_request: state.version.is_some(),
-                since,
-            }),
-            Phase::Serving { .. } => None,
-        }
+        (!state.is_evicted).then(|| state.evictable()).flatten()
     }
 
     pub(super) fn evict(&self) {
@@ -221,7 +302,7 @@ impl ConnectionState {
     /// now it stays.
     pub(super) fn confirm_eviction(&self) -> bool {
         let mut state = self.state();
-        state.is_evicted = !matches!(state.phase, Phase::Serving { .. });
+        state.is_evicted = state.evictable().is_some();
         state.is_evicted
     }
 
@@ -233,5 +314,22 @@ impl ConnectionState {
 impl State {
     fn is_http2(&self) -> bool {
         self.version == Some(Version::HTTP_2)
+    }
+
+    fn evictable(&self) -> Option<Evictable> {
+        let (progress, since) = match self.phase {
+            Phase::ReadingHead { since } | Phase::Idle { since } if self.version.is_none() => {
+                (Progress::NoRequest, since)
+            }
+            Phase::ReadingHead { since } | Phase::Idle { since } => (Progress::Idle, since),
+            // A client that sends its bodies slowly must not keep others out.
+            Phase::Serving {
+                requests,
+                receiving,
+                since,
+            } if receiving == requests => (Progress::SendingBody, since),
+            Phase::Serving { .. } => return None,
+        };
+        Some(Evictable { progress, since })
     }
 }

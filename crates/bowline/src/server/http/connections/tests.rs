@@ -198,6 +198,7 @@ async fn requests_have_the_address_of_their_peer() {
     server.shut_down().await;
 }
 
+// proves: SE-5
 #[cfg(unix)]
 #[tokio::test]
 async fn a_unix_socket_is_served() {

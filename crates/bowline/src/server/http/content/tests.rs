@@ -50,7 +50,7 @@ fn bodies_are_not_decompressed() {
     }
 }
 
-// Over a socket hyper removes one of the headers, which is why no row is cited here.
+// proves: F-HT-19, HS-6
 #[test]
 fn two_lengths_are_refused_and_the_connection_closed() {
     let parts = parts(&[
@@ -58,7 +58,7 @@ fn two_lengths_are_refused_and_the_connection_closed() {
         (CONTENT_LENGTH, &["5"]),
         (TRANSFER_ENCODING, &["chunked"]),
     ]);
-    let refusal = check_content(&parts).expect_err("two lengths");
+    let refusal = check_framing(&parts).expect_err("two lengths");
     let response = refusal.into_response();
     assert_eq!(response.status(), 400);
     assert_eq!(response.headers()["connection"], "close");
