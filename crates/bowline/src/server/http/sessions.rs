@@ -41,6 +41,8 @@ struct State {
     sessions: HashMap<SessionId, Entry>,
     /// `true` while a task looks for sessions that expire.
     has_sweeper: bool,
+    /// The last time that room was looked for, and when the next session may expire.
+    full: Option<(Instant, Instant)>,
 }
 
 #[derive(Debug)]
@@ -85,6 +87,15 @@ pub(super) struct TooManySessions {
     pub(super) retry_after: Duration,
 }
 
+impl TooManySessions {
+    fn until(now: Instant, next: Instant) -> Self {
+        let retry_after = next.since(now);
+        Self {
+            retry_after: retry_after.clamp(Duration::from_secs(1), MAX_SWEEP_INTERVAL),
+        }
+    }
+}
+
 impl SessionMap {
     pub(super) fn new(clock: Clock, config: &HttpConfig) -> Arc<Self> {
         Arc::new(Self {
@@ -102,23 +113,31 @@ impl SessionMap {
 
     /// Checks that there is room for one more session.
     pub(super) fn check_room(&self) -> Result<(), TooManySessions> {
-        if self.lock().sessions.len() < self.max_sessions {
-            return Ok(());
+        let now = self.clock.now();
+        {
+            let state = self.lock();
+            if state.sessions.len() < self.max_sessions {
+                return Ok(());
+            }
+            // A look at all sessions costs far more than a refusal may.
+            if let Some((looked, next)) = state.full
+                && now.since(looked) < LIVE_TIME
+            {
+                return Err(TooManySessions::until(now, next));
+            }
         }
         // Some may have expired since the sweeper has looked. It goes on until it sees that there
         // are none.
         self.sweep();
-        let state = self.lock();
+        let mut state = self.lock();
         if state.sessions.len() < self.max_sessions {
             return Ok(());
         }
-        let now = self.clock.now();
         let unused = state.sessions.values().filter(|entry| !entry.is_leased());
-        let next = unused.map(|entry| self.expires_at(entry).since(now)).min();
-        let retry_after = next.unwrap_or(MAX_SWEEP_INTERVAL);
-        Err(TooManySessions {
-            retry_after: retry_after.clamp(Duration::from_secs(1), MAX_SWEEP_INTERVAL),
-        })
+        let next = unused.map(|entry| self.expires_at(entry)).min();
+        let next = next.unwrap_or(now + MAX_SWEEP_INTERVAL);
+        state.full = Some((now, next));
+        Err(TooManySessions::until(now, next))
     }
 
     /// Adds a session that has just begun.
