@@ -121,7 +121,7 @@ fn the_era_shows_in_the_message() {
     }
 }
 
-// proves: F-JR-14
+// proves: F-JR-14, HS-3, TR-115
 #[test]
 fn what_meta_must_have() {
     let bare = r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#;
@@ -198,6 +198,7 @@ fn what_can_be_read_in_two_ways_is_refused() {
     }
 }
 
+// proves: HS-4, TR-115
 #[test]
 fn revisions_that_are_not_served() {
     let unknown = request("tools/list", "v999.0.0", "");
@@ -215,6 +216,13 @@ fn revisions_that_are_not_served() {
         on_stdio(&request("tools/list", "2025-11-25", "")),
         "400 -32022 id 7"
     );
+    assert_eq!(
+        over_http(
+            "2025-11-25|tools/list|-",
+            &request("tools/list", "2025-11-25", "")
+        ),
+        "400 -32022 id 7"
+    );
     let config = RouterConfig::new(Revisions::ALL);
     let Routed::Refused(refusal) = route(&config, unknown.as_bytes(), None) else {
         panic!();
@@ -224,7 +232,7 @@ fn revisions_that_are_not_served() {
     assert_eq!(data.supported.len(), 5);
 }
 
-// proves: F-HT-13
+// proves: F-HT-13, SE-9
 #[test]
 fn headers_repeat_the_message() {
     let call = request("tools/call", NEW, r#""name":"add""#);
@@ -287,7 +295,7 @@ fn sessions_are_not_looked_at_in_the_new_era() {
     }
 }
 
-// proves: F-JR-13
+// proves: F-JR-13, HS-5, TR-114
 #[test]
 fn methods_that_are_unknown_or_gone() {
     for method in [
