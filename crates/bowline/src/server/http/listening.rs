@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::bind_addr::BindAddr;
 use super::config::HttpConfig;
 use super::connections::{self, Shutdown};
-use super::stats::public_bind_warning;
+use super::stats::refuses_public_hosts;
 use crate::error::{Error, ErrorKind};
 use crate::server::accept::Listener;
 use crate::server::builder::Server;
@@ -61,9 +61,12 @@ impl RunningServer {
             Error::new(ErrorKind::Transport, error.to_string()).in_operation("serve_http")
         })?;
         if let Ok(bound) = listener.local_addr()
-            && let Some(warning) = public_bind_warning(bound.ip(), &config.allowed_hosts)
+            && refuses_public_hosts(bound.ip(), &config.allowed_hosts)
         {
-            tracing::warn!(address = %bound, "{warning}");
+            tracing::warn!(
+                address = %bound,
+                "requests to public host names are refused: set HttpConfig::allowed_hosts"
+            );
         }
         self.serve_http_listener(listener, config).await
     }

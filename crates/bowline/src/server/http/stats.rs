@@ -73,16 +73,10 @@ impl HttpCounters {
     }
 }
 
-/// Returns the warning for the start of a server that other machines can reach, but whose list of
-/// hosts has only loopback names.
-pub(super) fn public_bind_warning(address: IpAddr, hosts: &AllowedHosts) -> Option<String> {
-    if address.to_canonical().is_loopback() || !hosts.is_default() {
-        return None;
-    }
-    Some(format!(
-        "listening on {address}, but only requests to localhost, 127.0.0.1 and [::1] are allowed \
-         (set HttpConfig::allowed_hosts to the public host names)"
-    ))
+/// Returns `true` if other machines can reach an address, but the list of hosts has only loopback
+/// names: their requests would all be refused.
+pub(super) fn refuses_public_hosts(address: IpAddr, hosts: &AllowedHosts) -> bool {
+    !address.to_canonical().is_loopback() && hosts.is_default()
 }
 
 #[cfg(test)]
@@ -133,8 +127,7 @@ mod tests {
                 false,
             ),
         ] {
-            let warning = public_bind_warning(address, hosts);
-            assert_eq!(warning.is_some(), expected, "{address}");
+            assert_eq!(refuses_public_hosts(address, hosts), expected, "{address}");
         }
     }
 }

@@ -210,14 +210,17 @@ impl SessionCore {
     }
 }
 
+/// What is kept of a session that is idle: its record, and its client where that is known.
+pub(in super::super) type SessionRemains = (SessionRecord, Option<Arc<ClientInfo>>);
+
 /// How a session over HTTP begins.
 pub(in super::super) struct HttpSessionStart {
     pub(in super::super) config: Arc<SessionConfig>,
     /// The clock of all sessions of the server.
     pub(in super::super) clock: Clock,
     pub(in super::super) principal: Option<Principal>,
-    /// The record of an idle session that goes on, with its client where that is known.
-    pub(in super::super) resumed: Option<(SessionRecord, Option<Arc<ClientInfo>>)>,
+    /// The idle session that goes on.
+    pub(in super::super) resumed: Option<SessionRemains>,
 }
 
 impl SessionShared {
@@ -446,7 +449,7 @@ impl SessionShared {
     /// Returns the session if something refers to it, and nothing if it has ended.
     pub(in super::super) fn into_record(
         shared: Arc<Self>,
-    ) -> Result<(SessionRecord, Option<Arc<ClientInfo>>), Option<Arc<Self>>> {
+    ) -> Result<SessionRemains, Option<Arc<Self>>> {
         let shared = Arc::try_unwrap(shared).map_err(Some)?;
         let core = shared
             .core
@@ -529,7 +532,7 @@ impl SessionCore {
         self.streams.as_ref().is_none_or(ResponseStreams::is_idle)
             && self.session.open_handlers() == 0
             && self.session.pending() == 0
-            && self.listens.len() == 0
+            && self.listens.is_empty()
             && self.subscriptions.is_empty()
             && self.url_elicitations.is_empty()
     }

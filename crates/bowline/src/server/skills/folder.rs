@@ -32,7 +32,7 @@ pub(super) fn load(folder: &Path) -> Result<SkillSet, String> {
     for entry in entries(folder)? {
         let path = folder.join(&entry.name);
         if !entry.is_directory || !path.join(MANIFEST).exists() {
-            tracing::debug!(name = entry.name, "not a skill: no folder with a SKILL.md");
+            tracing::debug!(name = %entry.name, "not a skill: no folder with a SKILL.md");
             continue;
         }
         if loader.set.skills.iter().count() == MAX_SKILLS {
@@ -141,7 +141,9 @@ fn entries(folder: &Path) -> Result<Vec<Entry>, String> {
         // Of the entry itself: a link is a link here.
         let kind = entry.file_type().map_err(failed)?;
         let Ok(name) = entry.file_name().into_string() else {
-            tracing::warn!(name = ?entry.file_name(), "file of a skill left out: its name is not UTF-8");
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            tracing::warn!(%name, "file of a skill left out: its name is not UTF-8");
             continue;
         };
         if name.starts_with('.') {
