@@ -68,7 +68,7 @@ impl HttpRequestParts {
     }
 }
 
-/// The headers that handlers don't get: a token must never be passed on to another server.
+/// The headers that handlers don't get (AU-65).
 const SECRET_HEADERS: [header::HeaderName; 3] = [
     header::AUTHORIZATION,
     header::PROXY_AUTHORIZATION,

@@ -195,6 +195,7 @@ async fn a_notification_is_accepted() {
     assert_eq!(reply.text().await, "");
 }
 
+// proves: AU-65
 #[tokio::test]
 async fn handlers_see_headers_but_no_credentials() {
     let client = HttpClient::new(server())
