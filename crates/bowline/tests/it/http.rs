@@ -1,6 +1,15 @@
 //! The server over HTTP.
 
+mod disconnects;
 mod handshake_era;
+mod mixed_eras;
+mod proxies;
+mod request_heads;
+#[cfg(unix)]
+mod server_process;
 mod sessions;
+mod slow_clients;
+mod socket;
 mod stateless;
+mod streams;
 pub(crate) mod support;

@@ -76,7 +76,7 @@ mod tests {
         listener.local_addr().expect("it is bound")
     }
 
-    // proves: F-HT-20
+    // proves: F-HT-20, SE-3, TR-32, TR-102
     #[tokio::test]
     async fn a_port_alone_is_bound_to_loopback() {
         for port in [0_u16.into(), BindAddr::from("0"), ":0".into()] {

@@ -75,6 +75,7 @@ fn a_skill_has_its_files_with_digest_and_size() {
 }
 
 // SE-102.
+// proves: SE-102
 #[cfg(unix)]
 #[test]
 fn no_uri_and_no_link_leaves_the_folder() {

@@ -30,7 +30,7 @@ fn server() -> Server {
         .resource("file:///a", "a", || async { "text" })
 }
 
-// proves: TR-70, TR-72, TR-73, TR-74, TR-76, F-SE-16
+// proves: TR-70, TR-72, TR-73, TR-74, TR-76, F-SE-16, HS-1
 #[tokio::test]
 async fn a_session_lives_from_initialize_to_delete() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -67,7 +67,7 @@ async fn the_version_header_is_checked() {
     assert_eq!(absent.post(call(1, "echo", json!({}))).await.status, 200);
 }
 
-// proves: TR-37, TR-41
+// proves: TR-37, TR-41, TR-39
 #[tokio::test]
 async fn progress_arrives_on_the_stream_of_its_request() {
     let client = HttpClient::new(server());
@@ -82,7 +82,7 @@ async fn progress_arrives_on_the_stream_of_its_request() {
     assert_eq!(reply.next().await, None);
 }
 
-// proves: SV-4
+// proves: SV-4, TR-35
 #[tokio::test]
 async fn a_question_is_answered_with_another_post() {
     let client = HttpClient::new(server());
@@ -102,7 +102,7 @@ async fn a_question_is_answered_with_another_post() {
     assert_eq!(reply.next().await, None);
 }
 
-// proves: TR-50, TR-52, TR-53, F-SE-13
+// proves: TR-50, TR-52, TR-53, F-SE-13, TR-30, TR-51, HS-11
 #[tokio::test]
 async fn changes_arrive_on_the_stream_of_a_get_and_a_second_one_takes_over() {
     let built = server().build().unwrap();
@@ -122,7 +122,7 @@ async fn changes_arrive_on_the_stream_of_a_get_and_a_second_one_takes_over() {
     assert_eq!(changed["method"], "notifications/tools/list_changed");
 }
 
-// proves: TR-42
+// proves: TR-42, TR-54
 #[tokio::test(start_paused = true)]
 async fn a_client_that_disconnects_cancels_nothing() {
     let done = Arc::new(Notify::new());
@@ -140,6 +140,7 @@ async fn a_client_that_disconnects_cancels_nothing() {
     done.notified().await;
 }
 
+// proves: HS-10
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_ends_its_stream_without_an_answer() {
     let cancelled = Arc::new(Notify::new());

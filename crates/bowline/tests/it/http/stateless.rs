@@ -74,7 +74,7 @@ async fn notifications_make_the_response_a_stream() {
     assert_eq!(reply.next().await, None);
 }
 
-// proves: F-HT-17
+// proves: F-HT-17, TR-111
 #[tokio::test(start_paused = true)]
 async fn a_slow_request_becomes_a_stream_with_comments() {
     let client = HttpClient::new(server());
@@ -97,7 +97,7 @@ async fn a_slow_request_becomes_a_stream_with_comments() {
     assert_eq!(begun.elapsed(), Duration::from_secs(20));
 }
 
-// proves: TR-114, TR-115, TR-117, TR-124, F-HT-13
+// proves: TR-114, TR-115, TR-117, TR-124, F-HT-13, HS-3, TR-36
 #[tokio::test]
 async fn refusals_have_a_status_a_code_and_the_id() {
     let client = HttpClient::new(server());

@@ -85,7 +85,7 @@ struct Name {
     name: String,
 }
 
-// proves: F-HD-01, F-HD-02
+// proves: F-HD-01, F-HD-02, SE-105
 #[tokio::test]
 async fn a_panic_is_answered_and_harms_no_other_request() {
     for revision in [OLD, NEW] {
@@ -312,7 +312,7 @@ async fn a_handler_timeout_does_not_end_subscriptions() {
     assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
 }
 
-// proves: SV-6, MO-4, F-CA-11
+// proves: SV-6, MO-4, F-CA-11, SE-108
 #[tokio::test]
 async fn requests_beyond_the_limit_are_busy_and_cancels_still_count() {
     let mut limits = bowline::Limits::server();

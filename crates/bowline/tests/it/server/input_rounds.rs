@@ -79,7 +79,7 @@ fn pay() -> Value {
     json!({"name": "pay", "arguments": {}})
 }
 
-// proves: F-OA-20
+// proves: F-OA-20, SE-26
 #[tokio::test]
 async fn a_state_that_was_used_is_refused_where_each_is_good_for_one_use() {
     for (method, target) in [
@@ -326,6 +326,7 @@ async fn a_key_that_is_used_again_asks_again_in_both_eras() {
     assert_eq!(done["result"]["content"][0]["text"], "[0, 0, 2]", "{done}");
 }
 
+// proves: SE-108
 #[tokio::test]
 async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
     for most in [0, 1, 3] {

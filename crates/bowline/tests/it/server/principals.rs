@@ -109,7 +109,7 @@ fn params(target: &Value, user: &str, asked: Option<&Value>) -> String {
     params.to_string()
 }
 
-// proves: MO-2, F-OA-20
+// proves: MO-2, F-OA-20, SE-26
 #[tokio::test]
 async fn questions_to_one_principal_can_not_be_answered_by_another() {
     let called = ("tools/call", json!({"name": "asks", "arguments": {}}));

@@ -32,7 +32,7 @@ fn counting(name: &str, runs: &Arc<AtomicUsize>) -> ToolDef {
     })
 }
 
-// proves: SV-5
+// proves: SV-5, SE-104
 #[tokio::test]
 async fn untyped_arguments_are_checked_before_the_handler_runs() {
     let schema = json!({
@@ -244,7 +244,7 @@ async fn a_result_that_does_not_match_its_schema_is_not_sent() {
     }
 }
 
-// proves: F-HD-14
+// proves: F-HD-14, SE-100
 #[tokio::test]
 async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
     let remote = json!({"type": "object", "$ref": "https://example.com/s"});
@@ -274,7 +274,7 @@ async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
     assert!(!features.remove_tool("in") && !features.remove_tool("out"));
 }
 
-// proves: F-HD-14
+// proves: F-HD-14, SE-101
 #[tokio::test]
 async fn arguments_that_are_too_expensive_to_check_are_refused() {
     let branch = json!({"properties": {"a": {"$ref": "#"}}});

@@ -161,7 +161,7 @@ async fn an_optional_task_is_a_plain_call_when_the_store_is_full() {
     assert_eq!(result.text(), "done");
 }
 
-// proves: SV-3, SV-6
+// proves: SV-3, SV-6, SE-109
 #[tokio::test(start_paused = true)]
 async fn one_client_cannot_keep_out_the_others() {
     for revision in [OLD, NEW] {
@@ -249,7 +249,7 @@ async fn a_large_meta_of_a_task_is_not_kept() {
     }
 }
 
-// proves: SV-3
+// proves: SV-3, SE-109
 #[tokio::test(start_paused = true)]
 async fn the_time_that_a_client_wants_is_granted_within_limits() {
     let mut tasks = TaskConfig::new();

@@ -163,7 +163,7 @@ async fn tasks_list_is_served_where_it_was_declared() {
     assert_eq!(refusal(&client, "tasks/list", odd).await, -32602);
 }
 
-// proves: SV-3
+// proves: SV-3, SE-27
 #[tokio::test(start_paused = true)]
 async fn the_tasks_of_a_principal_are_hidden_from_others() {
     let mut config = TaskConfig::new();
