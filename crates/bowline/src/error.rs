@@ -12,7 +12,7 @@ use std::time::Duration;
 use bowline_proto::CloseReason;
 #[cfg(feature = "client")]
 use bowline_proto::Instant;
-use bowline_proto::link::State;
+use bowline_proto::link::LinkState;
 #[cfg(feature = "client")]
 use bowline_proto::link::{Cause, LinkError};
 use bowline_proto::{NegotiationError, Outcome, Payload, Sent};
@@ -62,7 +62,7 @@ struct Details {
     /// Whether it may be made twice, where that doesn't follow from its method.
     may_repeat: Option<bool>,
     elapsed: Option<Duration>,
-    state: Option<State>,
+    state: Option<LinkState>,
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
     transport_end: Option<Arc<TransportEnd>>,
@@ -210,7 +210,7 @@ impl Error {
     }
 
     /// Returns the state of the client, when there was no connection.
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<LinkState> {
         self.0.details.state
     }
 
@@ -511,13 +511,13 @@ fn give_up_kind(cause: &Cause) -> ErrorKind {
 
 /// Returns why calls are not served in a state in which nothing has failed.
 #[cfg(feature = "client")]
-fn connecting_message(state: State) -> &'static str {
+fn connecting_message(state: LinkState) -> &'static str {
     match state {
-        State::Starting => "the transport is being opened",
-        State::Initializing => "the handshake is under way",
-        State::Ready => "the connection is being replaced by another one",
-        State::Backoff => "waiting for the next attempt",
-        State::Closing | State::Closed => "the client is closed",
+        LinkState::Starting => "the transport is being opened",
+        LinkState::Initializing => "the handshake is under way",
+        LinkState::Ready => "the connection is being replaced by another one",
+        LinkState::Backoff => "waiting for the next attempt",
+        LinkState::Closing | LinkState::Closed => "the client is closed",
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkEvent, State};
+use bowline_proto::link::{
+    Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkEvent, LinkState,
+};
 use bowline_proto::{
     CallId, CallRequest, Carrier, Config, IdCounter, Instant, Link, Payload, Sent, Timeouts,
     Transmit, TransmitKind,
@@ -59,7 +61,7 @@ impl Rig {
             }
         };
         self.answer(first.call, result);
-        assert_eq!(self.link.state(), State::Ready);
+        assert_eq!(self.link.state(), LinkState::Ready);
         while self.link.poll_transmit().is_some() {}
         while self.link.poll_event().is_some() {}
     }
@@ -73,7 +75,7 @@ impl Rig {
         let first = self.take();
         let result = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
         self.answer(first.call, result);
-        assert_eq!(self.link.state(), State::Ready);
+        assert_eq!(self.link.state(), LinkState::Ready);
     }
 
     fn call(&mut self, settings: impl FnOnce(LinkCall) -> LinkCall) -> CallKey {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bowline_proto::link::{
     Action, AdaptToSession, Backoff, CallKey, Cause, ConnectionId, LinkCall, LinkConfig, LinkError,
-    LinkEvent, OpenError, SessionTerms, State, StopOutcome,
+    LinkEvent, LinkState, OpenError, SessionTerms, StopOutcome,
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
 use bowline_types::common::Implementation;
@@ -53,7 +53,7 @@ fn agree(link: &mut Link, now: Instant, connection_id: ConnectionId) {
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
         ),
     );
-    assert_eq!(link.state(), State::Ready);
+    assert_eq!(link.state(), LinkState::Ready);
 }
 
 fn receive(link: &mut Link, now: Instant, connection_id: ConnectionId, frame: &str) {
@@ -220,10 +220,10 @@ fn three_crashes_in_five_seconds_are_survived() {
     let (mut link, _) = link(|_| {});
     for seconds in [0, 1, 2, 5, 6, 7, 10] {
         link.handle_crash(at(seconds));
-        assert_eq!(link.state(), State::Starting, "at {seconds} s");
+        assert_eq!(link.state(), LinkState::Starting, "at {seconds} s");
     }
     link.handle_crash(at(10));
-    assert_eq!(link.state(), State::Closed);
+    assert_eq!(link.state(), LinkState::Closed);
 }
 
 /// The reason and the number of attempts, as the refused caller gets them.
@@ -305,7 +305,10 @@ fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
         give_up(&mut link, connection_id);
         // A stop afterwards changes nothing.
         assert_eq!(link.stop(at(1)), StopOutcome::AlreadyClosing);
-        assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
+        assert_eq!(
+            (link.state(), link.has_given_up()),
+            (LinkState::Closed, true)
+        );
         let (reason, failed) = failure(&link).expect("it is known");
         assert!(reason.ends_with(words), "{reason}");
         assert_eq!(failed, attempts, "{words}");
@@ -331,7 +334,10 @@ fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
     assert_eq!(sent(&mut ready), 2, "initialized and the call");
     for link in [&mut starting, &mut waiting, &mut ready] {
         link.handle_driver_failed(at(1), "no I/O driver");
-        assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
+        assert_eq!(
+            (link.state(), link.has_given_up()),
+            (LinkState::Closed, true)
+        );
         let cause = link.last_failure().map(|change| change.cause.clone());
         assert_eq!(cause, Some(Cause::DriverFailed("no I/O driver".into())));
         assert_eq!(link.poll_timeout(), None);
@@ -344,7 +350,7 @@ fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
     agree(&mut stopping, at(0), connection_id);
     stopping.stop(at(1));
     stopping.handle_driver_failed(at(1), "no I/O driver");
-    assert_eq!(stopping.state(), State::Closed);
+    assert_eq!(stopping.state(), LinkState::Closed);
     assert!(!stopping.has_given_up(), "it was stopped before");
 }
 
@@ -372,7 +378,7 @@ fn a_request_of_an_earlier_connection_is_not_answered() {
     let old = asked(&mut link);
     // The last id, whose call gets no response.
     link.call(at(0), call(SECOND)).expect("there is one id");
-    while link.state() != State::Starting {
+    while link.state() != LinkState::Starting {
         let due = link.poll_timeout().expect("something is due");
         link.handle_timeout(due);
     }
