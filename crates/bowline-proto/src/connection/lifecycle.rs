@@ -2,7 +2,7 @@
 
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
-use bowline_types::wire::Members as _;
+use bowline_types::wire::EncodeMembers as _;
 use bowline_types::{Encoder, Era, ErrorObject, Method, RawJsonRef, Revision, Wire, tasks};
 use bytes::Bytes;
 
