@@ -231,7 +231,7 @@ impl Link {
         self.tool_modes.is_session_required()
     }
 
-    /// Returns whether calls of a tool may or must request a task (2025-11-25), as the server's list
+    /// Returns the support of a tool for tasks (2025-11-25), as the server's list
     /// of tools declares. `None` if the list was not read, or not to its end.
     pub fn task_support(&self, tool: &str) -> Option<TaskSupport> {
         self.tool_modes.task_support(tool, self.session)

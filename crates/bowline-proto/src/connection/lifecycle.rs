@@ -166,7 +166,7 @@ impl Connection {
             },
             (Purpose::Initialize, Err(Some(error))) => negotiation.on_initialize_error(error),
             (Purpose::Initialize, Err(None)) => {
-                negotiation.on_invalid_initialize("the error can't be read".into())
+                negotiation.on_invalid_initialize("the error can't be decoded".into())
             }
             (Purpose::User | Purpose::Keepalive, _) => return,
         };

@@ -148,7 +148,7 @@ impl fmt::Display for Cause {
             Self::Ended(reason) => reason.fmt(f),
             Self::DriverFailed(reason) => f.write_str(reason),
             Self::ExitedOnProbe => {
-                f.write_str("the server ended when it was sent `server/discover`")
+                f.write_str("the server exited when it received `server/discover`")
             }
             Self::Opened
             | Self::OpeningTimeout
