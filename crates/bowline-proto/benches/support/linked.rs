@@ -118,7 +118,7 @@ impl Linked {
         self.send();
     }
 
-    /// Sends everything to nobody. Ids are given out one by one.
+    /// Takes and drops all messages. Ids are issued one by one.
     fn send(&mut self) {
         while let Some(transmit) = self.link.poll_transmit() {
             if let bowline_proto::TransmitKind::Call(id) = transmit.kind {
@@ -155,7 +155,7 @@ impl Linked {
         self.link.call(self.now, call).expect("it is ready")
     }
 
-    /// Makes calls that nobody answers.
+    /// Makes calls without a response.
     fn hold(&mut self, calls: usize, wait: bool) {
         for _ in 0..calls {
             self.begin(wait);

@@ -1,4 +1,4 @@
-//! Whether a request was sent: each end of a call says what the core knows of all its attempts.
+//! The delivery of a call: each outcome reports if any of its attempts was sent.
 
 use std::time::Duration;
 
@@ -52,13 +52,10 @@ impl Rig {
     fn agree(&mut self) {
         self.link.handle_opened(self.now, self.connection_id);
         let first = self.take();
-        let result = match first.text.contains("initialize") {
-            true => {
-                r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
-            }
-            false => {
-                r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
-            }
+        let result = if first.text.contains("initialize") {
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
+        } else {
+            r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
         };
         self.answer(first.call, result);
         assert_eq!(self.link.state(), LinkState::Ready);
