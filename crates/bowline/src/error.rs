@@ -40,7 +40,7 @@ use crate::transport::TransportEnd;
 /// }
 /// # let error = Error::new(ErrorKind::Timeout, "after 30s").in_operation("tools/list");
 /// # assert_eq!(advice(&error), "try again");
-/// # assert_eq!(error.to_string(), "tools/list: no response in time: after 30s");
+/// # assert_eq!(error.to_string(), "tools/list: timed out: after 30s");
 /// ```
 pub struct Error(Box<Inner>);
 
@@ -57,9 +57,9 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Details {
     server: Option<ErrorObject>,
-    /// Whether the call was sent, as the core reports it; `None` if it is no call.
+    /// If the call was sent, as the core reports it. `None` for errors of anything but a call.
     sent: Option<Sent>,
-    /// Whether it may be made twice, where that doesn't follow from its method.
+    /// `true` if the call may be repeated, where that doesn't follow from its method.
     may_repeat: Option<bool>,
     elapsed: Option<Duration>,
     state: Option<LinkState>,
@@ -128,13 +128,13 @@ impl ErrorKind {
             Self::JsonRpc => "the server returned an error",
             Self::State => "not allowed in this state",
             Self::Unavailable => "not connected",
-            Self::Timeout => "no response in time",
+            Self::Timeout => "timed out",
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
             Self::Backpressure => "too many messages in flight",
             Self::CapabilityNotSupported => "not supported by the peer",
             Self::InvalidResponse => "the response can't be decoded",
-            Self::SchemaMismatch => "the result doesn't fit its schema",
+            Self::SchemaMismatch => "the result doesn't match its schema",
             Self::OversizedFrame => "size limit exceeded",
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
@@ -563,7 +563,7 @@ mod tests {
             let elapsed = Duration::from_nanos(nanos);
             let timed_out = Outcome::TimedOut { elapsed };
             let error = Error::from_outcome(timed_out, None, None).unwrap_err();
-            assert_eq!(error.to_string(), format!("no response in time: {message}"));
+            assert_eq!(error.to_string(), format!("timed out: {message}"));
             assert_eq!(error.elapsed(), Some(elapsed));
         }
     }

@@ -87,7 +87,7 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
-    /// Whether the server may have seen the call, when it has ended.
+    /// If the server may have seen the call, once it has ended.
     pub(super) sent: Sent,
     /// When it was received.
     pub(super) received_at: Option<Instant>,
