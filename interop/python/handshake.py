@@ -15,7 +15,7 @@ async def handshake(report: Report, session: Any) -> None:
     async def logging() -> None:
         await session.set_level("warning")
         heard.forget()
-        equal(text_of(await call("log", {"level": "info", "text": "quiet"})), "not wanted")
+        equal(text_of(await call("log", {"level": "info", "text": "quiet"})), "not sent: this level was not requested")
         equal(text_of(await call("log", {"level": "error", "text": "loud"})), "sent")
         message = await heard.next("notifications/message")
         equal((message["level"], message["data"]), ("error", "loud"))

@@ -25,9 +25,9 @@ async def stateless(report: Report, session: Any) -> None:
 
     async def logging() -> None:
         heard.forget()
-        equal(text_of(await call("log", {"level": "emergency", "text": "x"})), "not wanted")
+        equal(text_of(await call("log", {"level": "emergency", "text": "x"})), "not sent: this level was not requested")
         wanted = {LOG_LEVEL: "warning"}
-        equal(text_of(await call("log", {"level": "info", "text": "x"}, meta=wanted)), "not wanted")
+        equal(text_of(await call("log", {"level": "info", "text": "x"}, meta=wanted)), "not sent: this level was not requested")
         equal(text_of(await call("log", {"level": "error", "text": "loud"}, meta=wanted)), "sent")
         equal((await heard.next("notifications/message"))["data"], "loud")
         equal(heard.count("notifications/message"), 0)

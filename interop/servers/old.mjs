@@ -39,7 +39,7 @@ const tools = {
       ...(revision >= '2025-06-18' && { structuredContent: { sum: a + b } }),
     }),
   },
-  fail: { inputSchema: nothing, run: () => ({ content: [text('as it was told to')], isError: true }) },
+  fail: { inputSchema: nothing, run: () => ({ content: [text('as requested')], isError: true }) },
   count: {
     inputSchema: { type: 'object', properties: { steps: { type: 'number' } } },
     run: async ({ steps }, { progressToken }) => {

@@ -42,7 +42,7 @@ def add(a: float, b: float) -> Sum:
 
 @mcp.tool()
 def fail() -> str:
-    raise ToolError("as it was told to")
+    raise ToolError("as requested")
 
 
 async def report(steps: int, ctx: Context) -> None:

@@ -30,7 +30,7 @@ function addTools(server) {
     async ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }),
   );
   server.registerTool('fail', {}, async () => {
-    throw new Error('as it was told to');
+    throw new Error('as requested');
   });
   // Says how far it is, and ends when it is cancelled, or not at all.
   server.registerTool('wait', { inputSchema: z.object({ steps: z.number() }) }, async ({ steps }, ctx) => {

@@ -144,7 +144,7 @@ fn revision_parser() -> impl TypedValueParser<Value = Revision> {
     PossibleValuesParser::new(Revision::ALL.map(Revision::as_str)).try_map(|name| name.parse())
 }
 
-/// What stands below the options in `bowline demo --help`.
+/// The text below the options in `bowline demo --help`.
 const DEMO_HELP: &str = r#"Starts `bowline serve demo` as a child process, calls tools, reads a resource, kills the
 process during a call, and shows how that call ends, how the connection recovers, and that
 the next call succeeds. It needs nothing else, and takes two seconds.
@@ -171,7 +171,7 @@ Exit codes:
   2  the command line is wrong
   4  the server can't be started"#;
 
-/// What stands below the options in `bowline explain --help`.
+/// The text below the options in `bowline explain --help`.
 const EXPLAIN_HELP: &str = r#"Input:
   Frames are separated by newlines. Blank lines, CRLF and a byte order mark at the
   beginning are fine. A frame of more than 16 MiB (16777216 bytes) is reported and
@@ -207,7 +207,7 @@ Exit codes:
   1  a frame is not valid, or reading or writing failed
   2  the command line is wrong"#;
 
-/// What stands below the options in `bowline serve --help`.
+/// The text below the options in `bowline serve --help`.
 const SERVE_HELP: &str = r#"Supports all revisions of the protocol, one JSON-RPC message per line, until stdin ends.
 After SIGTERM or SIGINT running requests have half a second to finish; a second signal exits
 at once.
@@ -217,7 +217,7 @@ Exit codes:
   1  stdin or stdout can't be used, or the client doesn't speak MCP
   2  the command line is wrong"#;
 
-/// What stands below the options in `bowline completions --help`.
+/// The text below the options in `bowline completions --help`.
 const COMPLETIONS_HELP: &str = r#"Where to install the script:
   bash        bowline completions bash > ~/.local/share/bash-completion/completions/bowline
   zsh         bowline completions zsh > "${fpath[1]}/_bowline"
@@ -230,7 +230,7 @@ Exit codes:
   1  writing failed
   2  the command line is wrong"#;
 
-/// What stands below the options in `bowline servers --help`.
+/// The text below the options in `bowline servers --help`.
 static SERVERS_HELP: LazyLock<String> = LazyLock::new(|| {
     format!(
         r#"Where servers are looked for without --config; of servers with the same name the first wins:
@@ -252,7 +252,7 @@ What the files may contain:
 
 What is not shown:
   Values of variables and headers, of arguments that look secret, and the user info and
-  query values of URLs. References in them, such as ${{VAR}}, is shown.
+  query values of URLs. References in them, such as ${{VAR}}, are shown.
 
 Output with --json:
   One object with servers and files; with NAME the server alone. Members that don't apply

@@ -28,8 +28,8 @@ impl fmt::Display for ReadError {
         match self {
             Self::Missing => f.write_str("there is no such file"),
             Self::Directory => f.write_str("it is a directory"),
-            Self::NotRegular => f.write_str("it is no regular file"),
-            Self::TooLarge => write!(f, "it has more than {} MiB", MAX_BYTES >> 20),
+            Self::NotRegular => f.write_str("it is not a regular file"),
+            Self::TooLarge => write!(f, "it is larger than {} MiB", MAX_BYTES >> 20),
             Self::NotText(at) => write!(f, "it is not UTF-8 from byte {at} on"),
             Self::Failed(error) => write!(f, "it can't be read: {error}"),
         }
@@ -167,7 +167,7 @@ mod tests {
         let _listener = UnixListener::bind(&socket).unwrap();
         for path in [&pipe, &link, &socket, Path::new("/dev/zero")] {
             let error = open_regular(path).unwrap_err();
-            assert_eq!(error.to_string(), "it is no regular file", "{path:?}");
+            assert_eq!(error.to_string(), "it is not a regular file", "{path:?}");
         }
         let file = scratch.write("file", "x");
         std::fs::remove_file(&link).unwrap();

@@ -52,7 +52,7 @@ mod tests {
             (&[("LANG", "C"), ("LC_CTYPE", "C.UTF-8")], Charset::Unicode),
         ] {
             let variable = |name: &str| {
-                let found = variables.iter().find(|(it, _)| *it == name);
+                let found = variables.iter().find(|(key, _)| *key == name);
                 found.map(|(_, value)| OsString::from(value))
             };
             assert_eq!(Charset::of_locale(variable), expected, "{variables:?}");

@@ -51,14 +51,14 @@ fn run_all() -> Result<ExitCode, Box<dyn Error>> {
         let output = Command::new(env::current_exe()?)
             .args(["case", case.name])
             .output()?;
-        let said = String::from_utf8_lossy(&output.stdout);
+        let report = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr);
             println!("{}: FAILED\n{error}", case.name);
             has_failed = true;
             continue;
         }
-        has_failed |= !case.judge(said.trim_end())?;
+        has_failed |= !case.judge(report.trim_end())?;
     }
     Ok(if has_failed {
         ExitCode::FAILURE
@@ -72,7 +72,7 @@ struct Case {
     run: fn() -> Found,
     /// MiB by which the process may grow.
     bound: f64,
-    /// Whether that counts at its highest, or when all is over.
+    /// When it is measured: at its highest, or at the end.
     when: When,
 }
 
@@ -86,7 +86,7 @@ enum When {
 struct Found {
     /// In words.
     words: String,
-    /// Whether it is as it must be.
+    /// Returns `true` if it is within its limit.
     is_right: bool,
     /// What is alive at the end.
     _kept: Box<dyn std::any::Any>,
@@ -120,9 +120,9 @@ impl Case {
         ))
     }
 
-    /// Prints what another process measured. Whether it is as expected.
-    fn judge(&self, said: &str) -> Result<bool, Box<dyn Error>> {
-        let mut parts = said.splitn(4, ' ');
+    /// Prints what another process measured. Returns `true` if it is as expected.
+    fn judge(&self, report: &str) -> Result<bool, Box<dyn Error>> {
+        let mut parts = report.splitn(4, ' ');
         let mut next = || parts.next().ok_or("a part is missing");
         let (grew, seconds) = (next()?, next()?);
         let (is_right, words): (bool, &str) = (next()?.parse()?, next()?);

@@ -26,7 +26,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tool::{Outcomes, answer, answer_all, capabilities, said};
+use tool::{Outcomes, answer, answer_all, capabilities, text_of};
 
 fn main() -> Outcomes<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -66,7 +66,7 @@ async fn call_over_http(mut http: SendRequest<Full<Bytes>>, ours: Revisions) -> 
                     outcome: Outcome::Result(payload),
                     ..
                 } => {
-                    return said(&payload);
+                    return text_of(&payload);
                 }
                 other => return Err(format!("{other:?}").into()),
             }

@@ -15,7 +15,7 @@ use bowline_proto::{CallRequest, Config, Connection, IdCounter, Instant, Outcome
 use bowline_types::common::Implementation;
 use bowline_types::{Era, Revisions};
 
-use tool::{Outcomes, answer_all, capabilities, said};
+use tool::{Outcomes, answer_all, capabilities, text_of};
 
 fn main() -> Outcomes<()> {
     if std::env::args().nth(1).as_deref() == Some("server") {
@@ -45,7 +45,7 @@ fn call_over_pipes(revisions: Revisions) -> Outcomes<String> {
     drop(child.stdin.take());
     child.wait()?;
     match outcome? {
-        Outcome::Result(payload) => said(&payload),
+        Outcome::Result(payload) => text_of(&payload),
         other => Err(format!("{other:?}").into()),
     }
 }

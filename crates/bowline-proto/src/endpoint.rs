@@ -117,7 +117,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// Returns whether the peer may have seen the call: not while it is in the queue, from
+    /// Returns if the peer may have seen the call: not while it is in the queue, from
     /// which it is removed when it ends. A message that the driver took may be written in part.
     pub(crate) fn sent(&self) -> Sent {
         match self.ticket {

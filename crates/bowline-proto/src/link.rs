@@ -65,7 +65,7 @@ pub use error::{InputError, LinkError};
 pub use event::{Action, ConnectionId, LinkEvent};
 pub use lifecycle::StopOutcome;
 pub use session_adapter::{AdaptToSession, SessionTerms};
-pub use state::{Cause, State, Transition};
+pub use state::{Cause, LinkState, Transition};
 pub use subscriptions::SubscriptionKey;
 pub use transport::OpenError;
 
@@ -73,7 +73,7 @@ pub use transport::OpenError;
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
-    state: State,
+    state: LinkState,
     /// The one timer of the state: opening, waiting, draining, or being stable.
     timer: Option<Instant>,
     connection: Option<Connection>,
@@ -118,7 +118,7 @@ impl Link {
     /// Creates a link that opens its transport. `carried` holds the first ids to use.
     pub fn new(now: Instant, config: LinkConfig, carried: impl Into<Carryover>) -> Self {
         let mut link = Self {
-            state: State::Starting,
+            state: LinkState::Starting,
             timer: None,
             connection: None,
             carryover: Some(carried.into()),
@@ -153,7 +153,7 @@ impl Link {
     // Accessors.
 
     /// Returns the state of the link.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> LinkState {
         self.state
     }
 
@@ -166,9 +166,12 @@ impl Link {
     /// while they are, before anything has failed, and once the link was stopped.
     pub fn last_failure(&self) -> Option<&Transition> {
         match self.state {
-            State::Starting | State::Initializing | State::Ready | State::Backoff => {}
-            State::Closed if self.has_given_up() => {}
-            State::Closing | State::Closed => return None,
+            LinkState::Starting
+            | LinkState::Initializing
+            | LinkState::Ready
+            | LinkState::Backoff => {}
+            LinkState::Closed if self.has_given_up() => {}
+            LinkState::Closing | LinkState::Closed => return None,
         }
         self.history.last_failure()
     }
@@ -185,7 +188,7 @@ impl Link {
         let last = self.history.iter().next_back();
         let was_stopped =
             last.is_none_or(|change| matches!(change.cause, Cause::Stopped | Cause::Drained));
-        self.state == State::Closed && !was_stopped
+        self.state == LinkState::Closed && !was_stopped
     }
 
     /// Returns the number of returns how many times the state has changed.
@@ -210,7 +213,7 @@ impl Link {
 
     /// Returns when the next attempt to connect begins, while the link waits for it.
     pub fn next_attempt(&self) -> Option<Instant> {
-        self.timer.filter(|_| self.state == State::Backoff)
+        self.timer.filter(|_| self.state == LinkState::Backoff)
     }
 
     /// Returns the number of returns the number of calls that have not ended.
@@ -228,7 +231,7 @@ impl Link {
         self.tool_modes.is_session_required()
     }
 
-    /// Returns whether calls of a tool may or must request a task (2025-11-25), as the server's list
+    /// Returns the support of a tool for tasks (2025-11-25), as the server's list
     /// of tools declares. `None` if the list was not read, or not to its end.
     pub fn task_support(&self, tool: &str) -> Option<TaskSupport> {
         self.tool_modes.task_support(tool, self.session)

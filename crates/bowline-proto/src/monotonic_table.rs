@@ -208,13 +208,10 @@ impl<T: Copy + Ord> Deadlines<T> {
 
     pub(crate) fn insert(&mut self, at: T) {
         let last = self.rising.entries.back();
-        match last.is_none_or(|(last, _)| *last < at) {
-            true => {
-                self.rising.insert(at, ());
-            }
-            false => {
-                self.others.insert(at);
-            }
+        if last.is_none_or(|(last, _)| *last < at) {
+            self.rising.insert(at, ());
+        } else {
+            self.others.insert(at);
         }
     }
 

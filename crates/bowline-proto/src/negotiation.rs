@@ -323,7 +323,7 @@ impl Negotiation {
             // A client without handshake revisions has no alternative; it goes on waiting for a
             // slow probe.
             None if probe_is_open => Step::Wait,
-            None => self.fail(no_common(self.ours, &["none of the stateless era".into()])),
+            None => self.fail(no_common(self.ours, &["no stateless revision".into()])),
         }
     }
 

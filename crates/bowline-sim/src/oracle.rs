@@ -15,7 +15,7 @@ mod wire;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bowline_proto::link::{Action, CallKey, LinkEvent, State};
+use bowline_proto::link::{Action, CallKey, LinkEvent, LinkState as State};
 use bowline_proto::{CallId, Instant, Link, Outcome, RequestKey};
 use bowline_types::{Era, Revision};
 

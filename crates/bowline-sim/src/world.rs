@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{CallKey, ConnectionId, OpenError, State};
+use bowline_proto::link::{CallKey, ConnectionId, LinkState as State, OpenError};
 use bowline_proto::{CallId, Instant, Link, RequestKey};
 use bytes::Bytes;
 

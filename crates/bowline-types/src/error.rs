@@ -297,8 +297,8 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Whether `revision` lets an implementation send `code`: those that it defines, and
-/// those outside the range that JSON-RPC and MCP keep to themselves.
+/// Returns `true` if an implementation may send `code` in `revision`: the codes that the revision
+/// defines, and those outside the range that JSON-RPC and MCP reserve.
 pub fn can_send(code: i64, revision: Revision) -> bool {
     let is_defined = ErrorCode::all().any(|kind| kind.code(revision) == Some(code));
     let is_reserved = if revision >= Revision::V2026_07_28 {

@@ -245,7 +245,10 @@ impl<'a> RawJsonRef<'a> {
     ///
     /// Fails if the value is not a string, or contains a lone surrogate.
     pub fn to_text(self) -> Result<Cow<'a, str>, DecodeError> {
-        let inside = self.0.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        let inside = self
+            .0
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
         match inside.filter(|inside| !inside.contains('\\')) {
             Some(inside) => Ok(Cow::Borrowed(inside)),
             None => self.reader().string(),

@@ -48,7 +48,7 @@ wire_struct! {
         opt metadata: JsonObject = "metadata";
         /// The tools that the model may use, for this request alone.
         opt tools: Vec<Tool> = "tools", in since(V2025_11_25), or error;
-        /// Whether the model may or must use tools.
+        /// How the model may use tools.
         opt tool_choice: ToolChoice = "toolChoice", in since(V2025_11_25), or error;
         /// Requests a task in place of the result.
         opt task: TaskMetadata = "task", in only(V2025_11_25), or error;
@@ -177,7 +177,7 @@ wire_choice! {
 }
 
 wire_struct! {
-    /// Whether a model may use tools. New in 2025-11-25.
+    /// How a model may use tools. New in 2025-11-25.
     pub struct ToolChoice [since(V2025_11_25)] {
         /// The mode; [`ToolChoiceMode::Auto`] if absent.
         opt mode: ToolChoiceMode = "mode";
@@ -185,7 +185,7 @@ wire_struct! {
 }
 
 wire_choice! {
-    /// Whether a model may use tools.
+    /// The modes of [`ToolChoice`].
     pub enum ToolChoiceMode {
         /// The model decides.
         Auto = "auto",

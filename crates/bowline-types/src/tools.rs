@@ -53,7 +53,7 @@ wire_struct! {
             when OutputSchema::is_known_in;
         /// Hints on the effects of a call.
         hint annotations: ToolAnnotations = "annotations", in since(V2025_03_26);
-        /// Whether the tool can be run as a task.
+        /// The support of the tool for tasks.
         opt execution: ToolExecution = "execution", in only(V2025_11_25);
         /// Icons to display.
         hint icons: Vec<Icon> = "icons", in since(V2025_11_25);
@@ -118,15 +118,15 @@ impl ToolAnnotations {
 }
 
 wire_struct! {
-    /// Whether a tool can be run as a task. Only in 2025-11-25.
+    /// How a tool can be executed: its support for tasks. Only in 2025-11-25.
     pub struct ToolExecution [only(V2025_11_25)] {
-        /// Whether calls may or must request a task. [`TaskSupport::Forbidden`] if absent.
+        /// The support for calls that request a task. [`TaskSupport::Forbidden`] if absent.
         opt task_support: TaskSupport = "taskSupport";
     }
 }
 
 wire_choice! {
-    /// Whether calls of a tool may request a task.
+    /// The support of a tool for calls that request a task.
     pub enum TaskSupport {
         /// Calls must not request a task.
         Forbidden = "forbidden",

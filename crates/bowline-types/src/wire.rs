@@ -113,7 +113,7 @@ pub trait Wire: Decode + Encode {
 ///
 /// The head of a request (id, `_meta`) changes with each attempt and each connection, its body
 /// does not. The body is encoded alone, and shared by all attempts.
-pub trait Members: Wire {
+pub trait EncodeMembers: Wire {
     /// Encodes the members, with or without `_meta`.
     fn encode_members(
         &self,

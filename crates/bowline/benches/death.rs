@@ -37,9 +37,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let mut took = Vec::new();
         for _ in 0..runs {
             took.push(runtime.block_on(async {
-                match is_child {
-                    true => child().await,
-                    false => stream().await,
+                if is_child {
+                    child().await
+                } else {
+                    stream().await
                 }
             })?);
         }

@@ -46,9 +46,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         "beside one that never pauses: {busy:.2?}, at most {fair:.2?}: {}",
         verdict(busy <= fair)
     );
-    Ok(match large <= limit {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if large <= limit {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -66,9 +66,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             let status = Command::new(std::env::current_exe()?).arg(case).status()?;
             is_good &= status.success();
         }
-        return Ok(match is_good {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        return Ok(if is_good {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         });
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -80,9 +81,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         "panicking" => runtime.block_on(panicking())?,
         deaf => runtime.block_on(never_reads(deaf))?,
     };
-    Ok(match is_good {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if is_good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -113,7 +113,7 @@ async fn measure(condition: &Condition, runs: usize) -> Result<bool, Box<dyn Err
     let at = |share: f64| took[((took.len() - 1) as f64 * share).ceil() as usize];
     let (median, high, worst) = (at(0.5), at(0.999), at(1.0));
     let verdict = if high <= PROMISE { "ok" } else { "SHORT" };
-    let [median, high, worst] = [median, high, worst].map(|it| it.as_secs_f64() * 1000.0);
+    let [median, high, worst] = [median, high, worst].map(|time| time.as_secs_f64() * 1000.0);
     let name = condition.name;
     println!("{name:<28}{median:>10.2}{high:>10.2}{worst:>10.2} {verdict}");
     Ok(verdict == "ok")

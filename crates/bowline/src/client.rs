@@ -43,7 +43,7 @@ mod url_elicitation_retry;
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
-use bowline_proto::link::{LinkError, State, StopOutcome, Transition};
+use bowline_proto::link::{LinkError, LinkState, StopOutcome, Transition};
 use bowline_proto::{Agreement, Sent, Stats};
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
@@ -132,7 +132,7 @@ impl Client {
         let client = Self::start(transport, config);
         let ready = match limit {
             // A runtime without time can't wait for it either.
-            _ if client.state() == State::Closed => client.ready().await,
+            _ if client.state() == LinkState::Closed => client.ready().await,
             None => client.ready().await,
             Some(limit) => match timeout(limit, client.ready()).await {
                 Ok(ready) => ready,
@@ -180,9 +180,9 @@ impl Client {
         loop {
             changes.mark_unchanged();
             match self.state() {
-                State::Ready => return Ok(()),
-                State::Closing | State::Closed => return Err(self.closed_error()),
-                State::Starting | State::Initializing | State::Backoff => {}
+                LinkState::Ready => return Ok(()),
+                LinkState::Closing | LinkState::Closed => return Err(self.closed_error()),
+                LinkState::Starting | LinkState::Initializing | LinkState::Backoff => {}
             }
             if changes.changed().await.is_err() {
                 return Err(self.closed_error());
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// Returns the state of the connection.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> LinkState {
         self.shared.lock().link.state()
     }
 
@@ -204,7 +204,7 @@ impl Client {
     }
 
     /// Returns the state, and why there is no connection, at the same moment.
-    pub(crate) fn state_and_failure(&self) -> (State, Option<ConnectionFailure>) {
+    pub(crate) fn state_and_failure(&self) -> (LinkState, Option<ConnectionFailure>) {
         let now = self.shared.now();
         let core = self.shared.lock();
         (core.link.state(), core.connection_failure(now))
@@ -333,7 +333,7 @@ impl Client {
     pub async fn stop(&self) -> StopOutcome {
         let mut changes = self.shared.state.subscribe();
         let stop = self.shared.with(|core, now| core.stop(now));
-        while self.state() != State::Closed && changes.changed().await.is_ok() {}
+        while self.state() != LinkState::Closed && changes.changed().await.is_ok() {}
         stop
     }
 
@@ -374,7 +374,7 @@ impl Client {
         let failure = core.connection_failure(now);
         let state = core.link.state();
         let message = match &failure {
-            Some(failed) if state == State::Backoff => {
+            Some(failed) if state == LinkState::Backoff => {
                 format!("after {limit:?}; the last attempt: {}", failed.cause)
             }
             Some(failed) => {

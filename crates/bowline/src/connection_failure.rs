@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_proto::link::{Cause, State};
+use bowline_proto::link::{Cause, LinkState};
 use bowline_proto::{CloseReason, NegotiationError};
 
 use crate::error::rounded;
@@ -27,9 +27,9 @@ use crate::transport::TransportEnd;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectionFailure {
-    /// The state of the client: [`Backoff`](State::Backoff) while it waits for the next attempt,
-    /// [`Closed`](State::Closed) when it has given up.
-    pub state: State,
+    /// The state of the client: [`Backoff`](LinkState::Backoff) while it waits for the next attempt,
+    /// [`Closed`](LinkState::Closed) when it has given up.
+    pub state: LinkState,
     /// What failed last.
     pub cause: Cause,
     /// How the stream ended, where it was open and its transport knows: with the exit status of
@@ -46,7 +46,7 @@ pub struct ConnectionFailure {
 impl ConnectionFailure {
     /// Returns `true` if the client has given up: it never connects again.
     pub fn has_given_up(&self) -> bool {
-        self.state == State::Closed
+        self.state == LinkState::Closed
     }
 
     /// Returns why client and server did not agree on a session, if that is what failed: they have
@@ -73,14 +73,14 @@ impl fmt::Display for ConnectionFailure {
         let next = self.attempts.saturating_add(1);
         match (self.state, self.next_attempt) {
             (_, Some(wait)) => write!(f, "; attempt {next} in {:?}", rounded(wait)),
-            (State::Starting | State::Initializing, None) => {
+            (LinkState::Starting | LinkState::Initializing, None) => {
                 write!(f, "; attempt {next} is under way")
             }
-            (State::Closed, None) if self.attempts > 1 => {
+            (LinkState::Closed, None) if self.attempts > 1 => {
                 write!(f, "; gave up after {} attempts", self.attempts)
             }
-            (State::Closed, None) => f.write_str("; gave up"),
-            (State::Ready | State::Backoff | State::Closing, None) => Ok(()),
+            (LinkState::Closed, None) => f.write_str("; gave up"),
+            (LinkState::Ready | LinkState::Backoff | LinkState::Closing, None) => Ok(()),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bowline_proto::CloseReason;
 #[cfg(feature = "client")]
 use bowline_proto::Instant;
-use bowline_proto::link::State;
+use bowline_proto::link::LinkState;
 #[cfg(feature = "client")]
 use bowline_proto::link::{Cause, LinkError};
 use bowline_proto::{NegotiationError, Outcome, Payload, Sent};
@@ -40,7 +40,7 @@ use crate::transport::TransportEnd;
 /// }
 /// # let error = Error::new(ErrorKind::Timeout, "after 30s").in_operation("tools/list");
 /// # assert_eq!(advice(&error), "try again");
-/// # assert_eq!(error.to_string(), "tools/list: no response in time: after 30s");
+/// # assert_eq!(error.to_string(), "tools/list: timed out: after 30s");
 /// ```
 pub struct Error(Box<Inner>);
 
@@ -57,12 +57,12 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Details {
     server: Option<ErrorObject>,
-    /// Whether the call was sent, as the core reports it; `None` if it is no call.
+    /// If the call was sent, as the core reports it. `None` for errors of anything but a call.
     sent: Option<Sent>,
-    /// Whether it may be made twice, where that doesn't follow from its method.
+    /// `true` if the call may be repeated, where that doesn't follow from its method.
     may_repeat: Option<bool>,
     elapsed: Option<Duration>,
-    state: Option<State>,
+    state: Option<LinkState>,
     next_attempt: Option<Duration>,
     attempts: Option<u32>,
     transport_end: Option<Arc<TransportEnd>>,
@@ -128,13 +128,13 @@ impl ErrorKind {
             Self::JsonRpc => "the server returned an error",
             Self::State => "not allowed in this state",
             Self::Unavailable => "not connected",
-            Self::Timeout => "no response in time",
+            Self::Timeout => "timed out",
             Self::Cancelled => "cancelled",
             Self::Shutdown => "the client is stopped",
             Self::Backpressure => "too many messages in flight",
             Self::CapabilityNotSupported => "not supported by the peer",
             Self::InvalidResponse => "the response can't be decoded",
-            Self::SchemaMismatch => "the result doesn't fit its schema",
+            Self::SchemaMismatch => "the result doesn't match its schema",
             Self::OversizedFrame => "size limit exceeded",
             Self::Auth => "authorization failed",
             Self::Tool => "the tool failed",
@@ -210,7 +210,7 @@ impl Error {
     }
 
     /// Returns the state of the client, when there was no connection.
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<LinkState> {
         self.0.details.state
     }
 
@@ -511,13 +511,13 @@ fn give_up_kind(cause: &Cause) -> ErrorKind {
 
 /// Returns why calls are not served in a state in which nothing has failed.
 #[cfg(feature = "client")]
-fn connecting_message(state: State) -> &'static str {
+fn connecting_message(state: LinkState) -> &'static str {
     match state {
-        State::Starting => "the transport is being opened",
-        State::Initializing => "the handshake is under way",
-        State::Ready => "the connection is being replaced by another one",
-        State::Backoff => "waiting for the next attempt",
-        State::Closing | State::Closed => "the client is closed",
+        LinkState::Starting => "the transport is being opened",
+        LinkState::Initializing => "the handshake is under way",
+        LinkState::Ready => "the connection is being replaced by another one",
+        LinkState::Backoff => "waiting for the next attempt",
+        LinkState::Closing | LinkState::Closed => "the client is closed",
     }
 }
 
@@ -563,7 +563,7 @@ mod tests {
             let elapsed = Duration::from_nanos(nanos);
             let timed_out = Outcome::TimedOut { elapsed };
             let error = Error::from_outcome(timed_out, None, None).unwrap_err();
-            assert_eq!(error.to_string(), format!("no response in time: {message}"));
+            assert_eq!(error.to_string(), format!("timed out: {message}"));
             assert_eq!(error.elapsed(), Some(elapsed));
         }
     }

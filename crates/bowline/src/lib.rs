@@ -61,7 +61,7 @@ mod read_grace;
 mod schema;
 
 /// Where the connection of a client stands.
-pub use bowline_proto::link::State as ConnectionState;
+pub use bowline_proto::link::LinkState as ConnectionState;
 pub use bowline_proto::link::{Backoff, Cause, LinkConfig, StopOutcome, Transition};
 pub use bowline_proto::{
     Agreement, CloseReason, Config, Keepalive, Limits, NegotiationError, Payload, PeerFault, Stats,

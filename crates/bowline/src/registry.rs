@@ -44,7 +44,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use bowline_proto::link::State;
+use bowline_proto::link::LinkState;
 use bowline_types::Revision;
 use bowline_types::common::Implementation;
 use tokio::time::timeout;
@@ -95,7 +95,7 @@ pub struct Entry {
     /// Its name.
     pub name: String,
     /// The state of its connection.
-    pub state: State,
+    pub state: LinkState,
     /// How many sessions it has had.
     pub session: u64,
     /// Calls that have not ended.
@@ -224,7 +224,7 @@ impl Registry {
         if timeout(STOP_TIMEOUT, all).await.is_err() {
             let stopping = clients
                 .iter()
-                .filter(|client| client.state() != State::Closed);
+                .filter(|client| client.state() != LinkState::Closed);
             stopping.for_each(Client::warn_of_slow_stop);
         }
         self.0.remove(&stopped);
@@ -243,7 +243,7 @@ impl Registry {
     fn add(&self, name: String, client: impl FnOnce() -> Client) -> Result<Client, Error> {
         let mut table = self.0.lock();
         let earlier = table.members.get(&*name);
-        if earlier.is_some_and(|member| member.client.state() != State::Closed) {
+        if earlier.is_some_and(|member| member.client.state() != LinkState::Closed) {
             drop(table);
             let message = format!("a client named {name:?} already exists");
             return Err(Error::new(ErrorKind::Config, message).in_operation("registry"));

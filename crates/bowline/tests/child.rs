@@ -60,7 +60,10 @@ async fn refused(server: ChildProcess, mut config: Config) -> (Error, String) {
     let error = tokio::time::timeout(LONG, client.ready()).await;
     let error = error.expect("in time").expect_err("it can't");
     let causes = client.history();
-    let causes: Vec<_> = causes.iter().map(|it| it.cause.to_string()).collect();
+    let causes: Vec<_> = causes
+        .iter()
+        .map(|transition| transition.cause.to_string())
+        .collect();
     (error, causes.join("; "))
 }
 

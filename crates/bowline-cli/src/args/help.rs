@@ -1,10 +1,10 @@
 //! What stands below the options of the commands that talk to a server.
 
-/// How `bowline tools` is written.
+/// The usage of `bowline tools`.
 pub(super) const TOOLS_USAGE: &str = "bowline tools [OPTIONS] SERVER [TOOL]
        bowline tools [OPTIONS] [TOOL] -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline tools --help`.
+/// The text below the options in `bowline tools --help`.
 pub(super) const TOOLS_HELP: &str =
     "Each tool is shown as add(a: number, b?: integer = 1) -> {sum: number}: its arguments, with ?
 after optional ones, and its structured result where the server declares one. With TOOL all
@@ -26,11 +26,11 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
-/// How `bowline call` is written.
+/// The usage of `bowline call`.
 pub(super) const CALL_USAGE: &str = "bowline call [OPTIONS] SERVER TOOL [ARGUMENT]...
        bowline call [OPTIONS] TOOL [ARGUMENT]... -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline call --help`.
+/// The text below the options in `bowline call --help`.
 pub(super) const CALL_HELP: &str = r#"Arguments:
   key=value          a text, converted to the type in the tool's schema: a number, true, a list
                      (where the schema allows null as well, the text null becomes null)
@@ -72,11 +72,11 @@ Exit codes:
   4  the server can't be started or reached, or was lost
   5  the tool reported an error (isError)"#;
 
-/// How `bowline resources` is written.
+/// The usage of `bowline resources`.
 pub(super) const RESOURCES_USAGE: &str = "bowline resources [OPTIONS] SERVER
        bowline resources [OPTIONS] -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline resources --help`.
+/// The text below the options in `bowline resources --help`.
 pub(super) const RESOURCES_HELP: &str = "Examples:
   bowline resources demo
 
@@ -91,11 +91,11 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
-/// How `bowline read` is written.
+/// The usage of `bowline read`.
 pub(super) const READ_USAGE: &str = "bowline read [OPTIONS] SERVER URI
        bowline read [OPTIONS] URI -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline read --help`.
+/// The text below the options in `bowline read --help`.
 pub(super) const READ_HELP: &str = "Examples:
   bowline read demo demo://readme
   bowline read demo demo://knot.png --output knot.png
@@ -116,11 +116,11 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached, or was lost";
 
-/// How `bowline prompts` is written.
+/// The usage of `bowline prompts`.
 pub(super) const PROMPTS_USAGE: &str = "bowline prompts [OPTIONS] SERVER [PROMPT]
        bowline prompts [OPTIONS] [PROMPT] -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline prompts --help`.
+/// The text below the options in `bowline prompts --help`.
 pub(super) const PROMPTS_HELP: &str =
     "Each prompt is shown as greet(name, style?): its arguments, with ? after optional ones. With
 PROMPT all its details are shown.
@@ -140,11 +140,11 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
-/// How `bowline prompt` is written.
+/// The usage of `bowline prompt`.
 pub(super) const PROMPT_USAGE: &str = "bowline prompt [OPTIONS] SERVER PROMPT [ARGUMENT]...
        bowline prompt [OPTIONS] PROMPT [ARGUMENT]... -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline prompt --help`.
+/// The text below the options in `bowline prompt --help`.
 pub(super) const PROMPT_HELP: &str = r#"Arguments:
   key=value          a text; prompt arguments are always strings
   key=@file          the value from a file; @- is stdin
@@ -169,12 +169,12 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached, or was lost"#;
 
-/// How `bowline complete` is written.
+/// The usage of `bowline complete`.
 pub(super) const COMPLETE_USAGE: &str =
     "bowline complete [OPTIONS] SERVER WHAT ARGUMENT=TYPED [KNOWN=VALUE]...
        bowline complete [OPTIONS] WHAT ARGUMENT=TYPED [KNOWN=VALUE]... -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline complete --help`.
+/// The text below the options in `bowline complete --help`.
 pub(super) const COMPLETE_HELP: &str =
     "WHAT is the name of a prompt, or the name or URI of a resource template; write prompt:NAME or
 template:NAME if both exist. The first argument is completed; the others, whose values are
@@ -197,11 +197,11 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
-/// How `bowline info` is written.
+/// The usage of `bowline info`.
 pub(super) const INFO_USAGE: &str = "bowline info [OPTIONS] SERVER
        bowline info [OPTIONS] -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline info --help`.
+/// The text below the options in `bowline info --help`.
 pub(super) const INFO_HELP: &str = "Examples:
   bowline info demo
   bowline info -- npx -y @modelcontextprotocol/server-everything
@@ -223,11 +223,11 @@ Exit codes:
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
-/// How `bowline ping` is written.
+/// The usage of `bowline ping`.
 pub(super) const PING_USAGE: &str = "bowline ping [OPTIONS] SERVER
        bowline ping [OPTIONS] -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline ping --help`.
+/// The text below the options in `bowline ping --help`.
 pub(super) const PING_HELP: &str =
     "Since 2026-07-28 the protocol has no ping; a server/discover request is sent instead.
 
@@ -240,16 +240,16 @@ Output with --json:
 
 Exit codes:
   0  every ping was answered
-  1  a ping had no response in time
+  1  a ping timed out
   2  the command line is wrong, or there is no server of that name
   3  the server requires authorization (HTTP only, which is not supported yet)
   4  the server can't be started or reached";
 
-/// How `bowline watch` is written.
+/// The usage of `bowline watch`.
 pub(super) const WATCH_USAGE: &str = "bowline watch [OPTIONS] SERVER
        bowline watch [OPTIONS] -- COMMAND [ARGS]...";
 
-/// What stands below the options in `bowline watch --help`.
+/// The text below the options in `bowline watch --help`.
 pub(super) const WATCH_HELP: &str =
     "Shows changes of the connection state, changed lists, updates of the resources that --resource
 names, and log messages of the server, until Ctrl-C, --for or --count ends it. A server that

@@ -60,13 +60,13 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
     pub(crate) revision: Option<Revision>,
 
-    /// Give up when the server takes longer to start, or longer to respond or report progress (30,
-    /// unless its configuration says otherwise)
+    /// Give up if the server takes longer than this to start, to respond, or to report progress
+    /// (default: 30, or the timeout in its configuration)
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Give up a call, or the task that it becomes, when it takes longer in total, whatever progress
-    /// it reports (600, or --timeout if that is more)
+    /// Give up a call, or the task that it becomes, after this time in total, even if it reports
+    /// progress (default: 600, or --timeout if that is longer)
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) max_time: Option<Duration>,
 

@@ -55,13 +55,13 @@ async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
     let quick = [
         ("add", json!({"a": 2, "b": 3})),
         ("count_words", json!({"text": "it holds"})),
-        ("fail", json!({"message": "no luck today"})),
+        ("fail", json!({"message": "no such file"})),
     ];
     for (tool, arguments) in quick {
         steps.print(&run.call(tool, arguments).await?.into())?;
     }
 
-    steps.heading("A call that takes its time reports progress")?;
+    steps.heading("A slow call reports progress")?;
     let countdown = json!({"from": 10, "pause_ms": 60});
     steps.print(&run.call_with_progress("countdown", countdown).await?.into())?;
 
@@ -83,7 +83,7 @@ async fn run_steps(steps: &mut StepPrinter<'_>) -> anyhow::Result<()> {
     ensure!(is_answered, "the next call had no response");
 
     let timeline = run.close().await;
-    steps.heading("What happened when")?;
+    steps.heading("Timeline")?;
     steps.print(&timeline)
 }
 

@@ -164,10 +164,10 @@ fn find_opening(text: &str, dialect: Dialect) -> Option<(usize, &'static str)> {
 fn too_much() -> ResolveError {
     ResolveError {
         message: format!(
-            "the variables in the texts of this server stand for more than {} MiB",
+            "the variables of this server expand to more than {} MiB",
             MAX_RESOLVED >> 20
         ),
-        hint: "refer to fewer of them, or to shorter ones".to_owned(),
+        hint: "use fewer or shorter variables".to_owned(),
     }
 }
 

@@ -48,7 +48,7 @@ struct Fail {
 }
 
 fn no_luck() -> String {
-    "no luck today".to_owned()
+    "no such file".to_owned()
 }
 
 async fn fail(Fail { message }: Fail) -> Result<(), ToolError> {
@@ -71,5 +71,5 @@ async fn panics() -> &'static str {
 }
 
 async fn broken() -> Result<String, ToolError> {
-    Err(ToolError::new("the disk is on fire"))
+    Err(ToolError::new("database connection lost"))
 }

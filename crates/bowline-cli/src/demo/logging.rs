@@ -44,7 +44,7 @@ async fn log(Log { level, text }: Log, cx: Context) -> &'static str {
     if cx.log(level.into(), text) {
         "sent"
     } else {
-        "not wanted"
+        "not sent: this level was not requested"
     }
 }
 

@@ -50,14 +50,14 @@ impl<'a> Field<'a> {
     /// Returns the title and the description of the schema.
     fn title_and_description(&self) -> (Option<&'a str>, Option<&'a str>) {
         let (title, description) = match self.schema {
-            PrimitiveSchema::String(it) => (&it.title, &it.description),
-            PrimitiveSchema::Number(it) => (&it.title, &it.description),
-            PrimitiveSchema::Boolean(it) => (&it.title, &it.description),
-            PrimitiveSchema::UntitledSingleSelect(it) => (&it.title, &it.description),
-            PrimitiveSchema::TitledSingleSelect(it) => (&it.title, &it.description),
-            PrimitiveSchema::UntitledMultiSelect(it) => (&it.title, &it.description),
-            PrimitiveSchema::TitledMultiSelect(it) => (&it.title, &it.description),
-            PrimitiveSchema::LegacyTitledEnum(it) => (&it.title, &it.description),
+            PrimitiveSchema::String(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::Number(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::Boolean(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::UntitledSingleSelect(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::TitledSingleSelect(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::UntitledMultiSelect(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::TitledMultiSelect(schema) => (&schema.title, &schema.description),
+            PrimitiveSchema::LegacyTitledEnum(schema) => (&schema.title, &schema.description),
             _ => return (None, None),
         };
         (title.as_deref(), description.as_deref())

@@ -133,8 +133,7 @@ fn show(prompter: &mut impl Prompter, server: &str, params: &CreateMessageParams
             show_text(prompter, &content_text(content));
         }
     }
-    let mut help =
-        "type the answer of the model; an empty line ends it, !decline declines".to_owned();
+    let mut help = "type the model's response; an empty line ends it, !decline declines".to_owned();
     if let Some(tools) = params.tools.as_deref().filter(|tools| !tools.is_empty()) {
         let names: Vec<_> = tools
             .iter()
@@ -212,7 +211,7 @@ mod tests {
         assert_eq!(sent, expected);
         let expected = "demo sends a sampling request for your model, of at most 9 tokens:\n\
              system:\n  | Be brief\nuser:\n  | Why?\\u{1b}[2J\n  | Say!\n\
-             type the answer of the model; an empty line ends it, !decline declines\n\
+             type the model's response; an empty line ends it, !decline declines\n\
              model> \nmodel> Because\nmodel> !x\n\
              unknown command !x; for a text that begins with ! write !!x\n\
              model> it holds\nmodel> \n";

@@ -34,7 +34,7 @@ pub(super) async fn ask_to_open(
 
 /// Asks if the call that required the URLs should be sent again.
 pub(super) async fn ask_to_retry(prompter: &mut impl Prompter) -> bool {
-    prompter.show("the call is sent again when you are done there");
+    prompter.show("the call is sent again after that");
     loop {
         match Input::parse(prompter.ask("press Enter when done, or !cancel> ").await) {
             Input::Empty | Input::Text(_) => return true,

@@ -31,7 +31,9 @@ fn every_shell_has_a_script_that_names_every_command() {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let found: Vec<_> = script.split(|c| !is_part(c)).collect();
         for word in &words {
-            let is_named = found.iter().any(|it| it.trim_start_matches('-') == word);
+            let is_named = found
+                .iter()
+                .any(|option| option.trim_start_matches('-') == word);
             assert!(is_named, "{shell}: {word}");
         }
     }

@@ -47,9 +47,9 @@ fn programs_get_an_object_for_each_step() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let kill = steps.iter().find(|it| it["step"] == "kill").unwrap();
-    let lost = steps.iter().find(|it| it["outcome"] == "lost").unwrap();
-    let recover = steps.iter().find(|it| it["step"] == "recover").unwrap();
+    let kill = steps.iter().find(|step| step["step"] == "kill").unwrap();
+    let lost = steps.iter().find(|step| step["outcome"] == "lost").unwrap();
+    let recover = steps.iter().find(|step| step["step"] == "recover").unwrap();
     let timeline = steps.last().unwrap();
 
     // The call was under way when the server was killed, and ended because of it.
@@ -64,7 +64,7 @@ fn programs_get_an_object_for_each_step() {
         assert_eq!(pair[0]["to_ms"], pair[1]["from_ms"]);
     }
     let calls = timeline["calls"].as_array().unwrap();
-    for step in steps.iter().filter(|it| it["step"] == "call") {
+    for step in steps.iter().filter(|each| each["step"] == "call") {
         let is_same =
             |call: &&Value| call["name"] == step["tool"] && call["from_ms"] == step["from_ms"];
         let call = calls.iter().find(is_same).unwrap();
@@ -215,7 +215,7 @@ fn verbose_tells_what_the_library_does_and_no_more() {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
     // Neither what was asked, nor what was answered, nor what the environment holds.
-    for words in ["counted down", "it holds", "no luck today", secret] {
+    for words in ["counted down", "it holds", "no such file", secret] {
         assert!(!stderr.contains(words), "{words}: {stderr}");
     }
     assert!(!stderr.contains("bytes transferred"));
@@ -258,7 +258,7 @@ fn normal_chart(chart: &str) -> Vec<String> {
 }
 
 /// The heading of the chart.
-const CHART: &str = "What happened when\n";
+const CHART: &str = "Timeline\n";
 
 /// `line` with `N` for each time and process id.
 pub(crate) fn without_numbers(line: &str) -> String {
@@ -266,22 +266,23 @@ pub(crate) fn without_numbers(line: &str) -> String {
     const BEHIND: [&str; 4] = [" ms", " s", "ms", "s"];
     let mut out = String::new();
     let mut rest = line;
-    while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+    while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
         out.push_str(before);
         let length = from
-            .find(|it: char| !it.is_ascii_digit() && it != '.')
+            .find(|character: char| !character.is_ascii_digit() && character != '.')
             .unwrap_or(from.len());
         let (number, behind) = from.split_at(length);
         let is_one = |behind: &str, unit: &str| {
-            let next = behind.strip_prefix(unit).map(|it| it.chars().next());
+            let next = behind.strip_prefix(unit).map(|rest| rest.chars().next());
             next.is_some_and(|next| next.is_none_or(|next| !next.is_alphanumeric()))
         };
-        let varies = BEFORE.iter().any(|it| out.ends_with(it))
+        let varies = BEFORE.iter().any(|unit| out.ends_with(unit))
             || BEHIND.iter().any(|unit| is_one(behind, unit));
-        match varies {
-            true => out.push('N'),
-            false => out.push_str(number),
+        if varies {
+            out.push('N')
+        } else {
+            out.push_str(number)
         }
         rest = behind;
     }

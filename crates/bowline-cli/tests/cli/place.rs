@@ -80,8 +80,10 @@ fn assert_harmless(output: &Output) {
     // Lines of contents end as they did.
     let stdout = text(&output.stdout).replace("\r\n", "\n");
     for out in [&*stdout, text(&output.stderr)] {
-        let is_harmful =
-            |it: char| (it.is_control() && it != '\n' && it != '\t') || it == '\u{202e}';
+        let is_harmful = |character: char| {
+            (character.is_control() && character != '\n' && character != '\t')
+                || character == '\u{202e}'
+        };
         assert!(!out.contains(is_harmful), "{out:?}");
     }
 }

@@ -138,7 +138,7 @@ fn a_wrong_name_is_answered_with_the_nearest_one() {
 fn no_secret_is_shown_by_any_of_them() {
     let world = many("servers_secrets");
     for name in [
-        "", "github", "remote", "unset", "wrong", "asks", "zed", "open", "nobody",
+        "", "github", "remote", "unset", "wrong", "asks", "zed", "open", "unknown",
     ] {
         for format in [&[][..], &["--json"]] {
             let names = [name];

@@ -64,7 +64,7 @@ impl TerminalSession {
         loop {
             let rest = &self.seen[self.passed..];
             let mut places = rest.windows(text.len());
-            if let Some(place) = places.position(|it| it == text.as_bytes()) {
+            if let Some(place) = places.position(|window| window == text.as_bytes()) {
                 self.passed += place + text.len();
                 return;
             }

@@ -38,14 +38,16 @@ fn changes_are_reported_across_a_restart_of_the_server() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "");
     let events = text(&output.stdout).lines();
-    let events: Vec<Value> = events.map(|it| serde_json::from_str(it).unwrap()).collect();
+    let events: Vec<Value> = events
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     // What comes from one source has its order.
     let of = |kinds: &[&str], name: &str| -> Vec<String> {
-        let of_kind = events.iter().filter(|it| {
-            let kind = it["event"].as_str().unwrap();
+        let of_kind = events.iter().filter(|event| {
+            let kind = event["event"].as_str().unwrap();
             kinds.contains(&kind)
         });
-        of_kind.map(|it| it[name].to_string()).collect()
+        of_kind.map(|event| event[name].to_string()).collect()
     };
     let states = [
         "initializing",
@@ -55,8 +57,11 @@ fn changes_are_reported_across_a_restart_of_the_server() {
         "initializing",
         "ready",
     ];
-    assert_eq!(of(&["state"], "to"), states.map(|it| format!("\"{it}\"")));
-    let log = ["starts", "", "starts", "lives again"].map(|it| format!("\"{it}\""));
+    assert_eq!(
+        of(&["state"], "to"),
+        states.map(|state| format!("\"{state}\""))
+    );
+    let log = ["starts", "", "starts", "lives again"].map(|text| format!("\"{text}\""));
     let logged = of(&["log"], "data");
     assert_eq!(logged[1], "{\"disk\":1.0}");
     assert_eq!((&logged[0], &logged[2..]), (&log[0], &log[2..]));
@@ -66,12 +71,12 @@ fn changes_are_reported_across_a_restart_of_the_server() {
     assert_eq!(of(&["updated"], "uri"), ["\"x:a\""]);
     let times: Vec<_> = events
         .iter()
-        .map(|it| it["time"].as_str().unwrap())
+        .map(|event| event["time"].as_str().unwrap())
         .collect();
     assert!(
         times
             .iter()
-            .all(|it| it.starts_with("20") && it.ends_with('Z'))
+            .all(|time| time.starts_with("20") && time.ends_with('Z'))
     );
 }
 
@@ -126,7 +131,7 @@ fn a_server_that_confirms_nothing_is_not_waited_for() {
     let place = Place::new("watch_unconfirmed");
     for (args, code) in [(["--for", "2"], 0), (["--timeout", "2"], 1)] {
         let mut args = watching(&args, "unconfirmed.sh");
-        let revision = args.iter_mut().find(|it| *it == "2025-06-18");
+        let revision = args.iter_mut().find(|arg| *arg == "2025-06-18");
         *revision.unwrap() = "2026-07-28".to_owned();
         let output = spawn(&place, &args);
         let output = output.wait_with_output().unwrap();

@@ -42,7 +42,11 @@ fn answers(config: &mut ClientConfig) {
     });
     config.on_request::<requests::CreateMessage, _, _>(|params| async move {
         let message = &params.messages[0];
-        let asked = message.content.iter().next().and_then(|it| it.as_text());
+        let asked = message
+            .content
+            .iter()
+            .next()
+            .and_then(|block| block.as_text());
         let answer = format!("{}? 42.", asked.unwrap_or_default());
         Ok(CreateMessageResult::new(
             Role::Assistant,

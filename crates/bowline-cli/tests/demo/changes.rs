@@ -31,9 +31,9 @@ async fn plugins_come_and_go() {
 async fn a_client_of_the_handshake_era_hears_of_changes() {
     let client = connected(ERAS[0]).await;
     let (sender, mut heard) = mpsc::unbounded_channel();
-    client.notifications().on_any(move |it| {
-        let params = it.params().map_or(Value::Null, value);
-        let sent = sender.send((it.method().to_owned(), params["uri"].clone()));
+    client.notifications().on_any(move |notification| {
+        let params = notification.params().map_or(Value::Null, value);
+        let sent = sender.send((notification.method().to_owned(), params["uri"].clone()));
         async move { sent.unwrap() }
     });
     call(

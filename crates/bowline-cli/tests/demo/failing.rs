@@ -30,7 +30,10 @@ async fn each_failure_is_told_in_its_way_and_the_next_call_works() {
             assert_eq!(text(&client, "add", r#"{"a":1,"b":1}"#).await, "2");
         }
         let error = error(&client, "tools/call", &params("protocol_error", "{}")).await;
-        let data = error.server_error().and_then(|it| it.data.clone()).unwrap();
+        let data = error
+            .server_error()
+            .and_then(|error| error.data.clone())
+            .unwrap();
         let data: serde_json::Value = serde_json::from_str(data.as_str()).unwrap();
         assert_eq!(data, json!({"reason": "demonstration"}));
         client.stop().await;

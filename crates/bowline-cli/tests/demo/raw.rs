@@ -84,7 +84,9 @@ impl Raw {
         // The name in parentheses may contain anything; what follows are numbers.
         let fields: Vec<_> = stat.rsplit(')').next().unwrap().split(' ').collect();
         // utime and stime, in hundredths of a second.
-        let ticks = fields[12..14].iter().map(|it| it.parse::<u64>().unwrap());
+        let ticks = fields[12..14]
+            .iter()
+            .map(|field| field.parse::<u64>().unwrap());
         Duration::from_millis(ticks.sum::<u64>() * 10)
     }
 

@@ -73,7 +73,7 @@ async fn many_notes_come_in_pages() {
     loop {
         let page = call(&client, "resources/list", &params).await;
         let resources = page["resources"].as_array().unwrap().iter();
-        seen.extend(resources.map(|it| it["name"].as_str().unwrap().to_owned()));
+        seen.extend(resources.map(|resource| resource["name"].as_str().unwrap().to_owned()));
         let Some(next) = page["nextCursor"].as_str() else {
             break;
         };

@@ -74,7 +74,7 @@ pub(crate) async fn names(client: &Client, method: &'static str, key: &str) -> V
     let listed = call(client, method, "{}").await;
     let things = listed[key].as_array().unwrap().iter();
     things
-        .map(|it| it["name"].as_str().unwrap().to_owned())
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
         .collect()
 }
 

@@ -21,24 +21,30 @@ async fn every_tool_is_listed_with_what_a_client_needs() {
         let tools = listed["tools"].as_array().unwrap();
         let names: Vec<_> = tools
             .iter()
-            .map(|it| it["name"].as_str().unwrap())
+            .map(|tool| tool["name"].as_str().unwrap())
             .collect();
         assert_eq!(names, TOOLS, "a tool without a test");
         for tool in tools {
             for text in ["title", "description"] {
                 assert!(
-                    tool[text].as_str().is_some_and(|it| !it.is_empty()),
+                    tool[text].as_str().is_some_and(|text| !text.is_empty()),
                     "{tool}"
                 );
             }
             assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         }
-        let image = tools.iter().find(|it| it["name"] == "image").unwrap();
+        let image = tools.iter().find(|tool| tool["name"] == "image").unwrap();
         let icon = image["icons"][0]["src"].as_str().unwrap();
         assert!(icon.starts_with("data:image/png;base64,iVBOR"), "{icon}");
-        let counts = tools.iter().find(|it| it["name"] == "count_words").unwrap();
+        let counts = tools
+            .iter()
+            .find(|tool| tool["name"] == "count_words")
+            .unwrap();
         assert_eq!(counts["outputSchema"]["required"][0], "characters");
-        let remove = tools.iter().find(|it| it["name"] == "note_remove").unwrap();
+        let remove = tools
+            .iter()
+            .find(|tool| tool["name"] == "note_remove")
+            .unwrap();
         assert_eq!(remove["annotations"]["destructiveHint"], true);
         client.stop().await;
     }
@@ -128,7 +134,7 @@ async fn content_of_every_kind_comes_as_it_is() {
         let blocks = mixed["content"].as_array().unwrap();
         let kinds: Vec<_> = blocks
             .iter()
-            .map(|it| it["type"].as_str().unwrap())
+            .map(|block| block["type"].as_str().unwrap())
             .collect();
         let expected = ["text", "image", "audio", "resource_link", "resource"];
         assert_eq!(kinds, expected);
@@ -155,7 +161,7 @@ async fn a_countdown_reports_each_step() {
         let mut answer = call.with_progress().send();
         let mut reports = Vec::new();
         while let Some(report) = answer.progress().await {
-            assert_eq!(report.total.and_then(|it| it.as_i64()), Some(4));
+            assert_eq!(report.total.and_then(|total| total.as_i64()), Some(4));
             reports.push((report.progress.as_i64().unwrap(), report.message.unwrap()));
         }
         let expected = [
@@ -217,18 +223,24 @@ async fn log_messages_come_where_they_are_wanted() {
         let (sender, mut heard) = mpsc::unbounded_channel();
         client
             .notifications()
-            .on("notifications/message", move |it| {
-                let sent = sender.send(value(it.params().unwrap()));
+            .on("notifications/message", move |notification| {
+                let sent = sender.send(value(notification.params().unwrap()));
                 async move { sent.unwrap() }
             });
         let is_stateless = revision == ERAS[1];
         if is_stateless {
             let debug = r#"{"level":"debug","text":"unasked"}"#;
-            assert_eq!(text(&client, "log", debug).await, "not wanted");
+            assert_eq!(
+                text(&client, "log", debug).await,
+                "not sent: this level was not requested"
+            );
         } else {
             call(&client, "logging/setLevel", r#"{"level":"warning"}"#).await;
         }
-        for (level, expected) in [("info", "not wanted"), ("error", "sent")] {
+        for (level, expected) in [
+            ("info", "not sent: this level was not requested"),
+            ("error", "sent"),
+        ] {
             let params = params("log", &format!(r#"{{"level":"{level}","text":"knots"}}"#));
             let mut request = client.call("tools/call", params);
             if is_stateless {

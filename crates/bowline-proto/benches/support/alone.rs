@@ -1,4 +1,4 @@
-//! A client or a server whose peer is us: it is told whatever bytes we like.
+//! A client or a server whose peer is the benchmark, which may send any bytes.
 //!
 //! The only place where the hostile cases reach the state machines.
 

@@ -71,7 +71,7 @@ impl BothSides {
         self.ended().expect("the call has its answer")
     }
 
-    /// Makes calls that both sides remember and nobody answers.
+    /// Makes calls that both sides keep, without a response.
     pub(crate) fn hold(&mut self, calls: usize) {
         for _ in 0..calls {
             self.begin_call(&Bytes::from_static(br#""name":"slow""#));
@@ -85,7 +85,7 @@ impl BothSides {
         self.client.call(NOW, request).expect("the client is ready")
     }
 
-    /// Sends what the client's queue holds to nobody.
+    /// Takes and drops the messages in the client's queue.
     pub(crate) fn drop_sent(&mut self) {
         while self.client.poll_transmit().is_some() {}
     }
@@ -112,7 +112,7 @@ impl BothSides {
         }
     }
 
-    /// The server notifies the client, which is told.
+    /// Sends a notification from the server to the client.
     pub(crate) fn notify(&mut self, body: &Bytes) {
         let method = Method::ResourceUpdated.as_str();
         self.server
@@ -134,7 +134,7 @@ impl BothSides {
         &self.client
     }
 
-    /// Moves bytes both ways until nobody has anything to say.
+    /// Moves bytes both ways until neither side has any to send.
     fn carry(&mut self, answer: Answer<'_>) {
         while self.carry_to_server() {
             self.server.work(answer);
@@ -169,7 +169,7 @@ impl BothSides {
 pub(crate) struct Offers {
     pub(crate) client: Revisions,
     pub(crate) server: Revisions,
-    /// Whether both can do everything, or nothing.
+    /// `true` if both sides declare all capabilities, `false` if none.
     pub(crate) everything: bool,
 }
 

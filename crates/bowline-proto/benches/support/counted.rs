@@ -136,12 +136,12 @@ fn total(scenario: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
         .arg(env::current_exe()?)
         .args(["rounds", scenario, &rounds.to_string()])
         .output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let report = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(format!("{scenario} under valgrind: {said}").into());
+        return Err(format!("{scenario} under valgrind: {report}").into());
     }
     // ==7== I   refs:      1,234,567
-    let line = said.lines().find(|line| line.contains("refs:"));
+    let line = report.lines().find(|line| line.contains("refs:"));
     let digits: String = line
         .and_then(|line| line.rsplit(' ').next())
         .unwrap_or_default()
@@ -150,7 +150,7 @@ fn total(scenario: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
         .collect();
     digits
         .parse()
-        .map_err(|_| format!("valgrind gave no count: {said}").into())
+        .map_err(|_| format!("valgrind gave no count: {report}").into())
 }
 
 fn has_valgrind() -> bool {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant as Clock};
 
 use bowline_proto::link::{
-    Action, ConnectionId, LinkCall, LinkConfig, LinkEvent, OpenError, State,
+    Action, ConnectionId, LinkCall, LinkConfig, LinkEvent, LinkState, OpenError,
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome};
 use bowline_types::common::Implementation;
@@ -21,13 +21,13 @@ pub(crate) fn transitions(table: &mut Table) {
         linked
             .link
             .handle_open_failed(linked.now, linked.life, error);
-        assert_eq!(linked.link.state(), State::Backoff);
+        assert_eq!(linked.link.state(), LinkState::Backoff);
     });
     let name = "starting to backoff";
     table.hold(name, failed, Unit::Nanos, 100.0 * MICROSECOND);
     let lost = once(Linked::ready, |linked| {
         linked.lose();
-        assert_eq!(linked.link.state(), State::Backoff);
+        assert_eq!(linked.link.state(), LinkState::Backoff);
     });
     table.hold("ready to backoff", lost, Unit::Nanos, 100.0 * MICROSECOND);
     for (name, waits) in [("end", false), ("are made again", true)] {
@@ -114,11 +114,11 @@ impl Linked {
         self.hear(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
         ));
-        assert_eq!(self.link.state(), State::Ready);
+        assert_eq!(self.link.state(), LinkState::Ready);
         self.send();
     }
 
-    /// Sends everything to nobody. Ids are given out one by one.
+    /// Takes and drops all messages. Ids are issued one by one.
     fn send(&mut self) {
         while let Some(transmit) = self.link.poll_transmit() {
             if let bowline_proto::TransmitKind::Call(id) = transmit.kind {
@@ -155,7 +155,7 @@ impl Linked {
         self.link.call(self.now, call).expect("it is ready")
     }
 
-    /// Makes calls that nobody answers.
+    /// Makes calls without a response.
     fn hold(&mut self, calls: usize, wait: bool) {
         for _ in 0..calls {
             self.begin(wait);

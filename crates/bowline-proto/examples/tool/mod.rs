@@ -52,8 +52,8 @@ pub(crate) fn capabilities() -> ServerCapabilities {
     ServerCapabilities::new().tools(ToolsCapability::new())
 }
 
-/// What the tool said.
-pub(crate) fn said(result: &Payload) -> Outcomes<String> {
+/// Returns the text of a tool's result.
+pub(crate) fn text_of(result: &Payload) -> Outcomes<String> {
     let result: CallToolResult = result.decode()?;
     let text = result.content.first().and_then(|block| block.as_text());
     Ok(text.unwrap_or("nothing").to_owned())

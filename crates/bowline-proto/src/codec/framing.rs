@@ -138,12 +138,12 @@ pub enum CodecFault {
 impl fmt::Display for CodecFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Utf16 => "the peer writes UTF-16, the protocol is UTF-8",
+            Self::Utf16 => "UTF-16 received, but MCP messages are UTF-8",
             Self::BadLength => "a Content-Length header without a valid number",
             Self::NoLength => "headers without a Content-Length",
             Self::BadHeader => "a header line without a colon",
-            Self::HeadersTooLong => "headers without an end",
-            Self::EndlessFrame => "a frame that is too large and doesn't end",
+            Self::HeadersTooLong => "unterminated headers",
+            Self::EndlessFrame => "an oversized frame without an end",
             Self::UnexpectedEnd => "the stream ended inside a frame",
         })
     }

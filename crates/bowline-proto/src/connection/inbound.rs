@@ -253,7 +253,7 @@ impl Connection {
         let Some(Ok(params)) = params else {
             return self
                 .endpoint
-                .count_dropped_notification("a cancellation that can't be read");
+                .count_dropped_notification("a cancellation that can't be decoded");
         };
         let Some(id) = params.request_id else {
             if !self.is_ready() {
@@ -271,7 +271,7 @@ impl Connection {
             }
             Found::Pending(_) | Found::GivenUp | Found::Ended | Found::Unknown => {
                 self.endpoint
-                    .count_dropped_notification("a cancellation of no open request");
+                    .count_dropped_notification("a cancellation of a request that is not open");
             }
         }
     }
@@ -298,7 +298,7 @@ impl Connection {
             }
             (_, _) => self
                 .endpoint
-                .count_dropped_notification("progress of no open call"),
+                .count_dropped_notification("progress of a call that is not open"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use bowline_types::lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 use bowline_types::meta::{RequestMeta, keys};
-use bowline_types::wire::Members as _;
+use bowline_types::wire::EncodeMembers as _;
 use bowline_types::{Encoder, Era, ErrorObject, Method, RawJsonRef, Revision, Wire, tasks};
 use bytes::Bytes;
 
@@ -166,7 +166,7 @@ impl Connection {
             },
             (Purpose::Initialize, Err(Some(error))) => negotiation.on_initialize_error(error),
             (Purpose::Initialize, Err(None)) => {
-                negotiation.on_invalid_initialize("the error can't be read".into())
+                negotiation.on_invalid_initialize("the error can't be decoded".into())
             }
             (Purpose::User | Purpose::Keepalive, _) => return,
         };

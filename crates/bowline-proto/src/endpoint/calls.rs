@@ -1,7 +1,7 @@
 //! Our own calls: made, cancelled, ended.
 
 use bowline_types::progress::CancelledParams;
-use bowline_types::wire::Members as _;
+use bowline_types::wire::EncodeMembers as _;
 use bowline_types::{Encoder, Method, RawJsonRef, RequestId, Revision, Wire};
 use bytes::Bytes;
 

@@ -6,7 +6,7 @@ use bowline_types::{Era, Revision};
 use super::Link;
 use super::calls::{CallEntry, CallKey, CallPhase};
 use super::error::LinkError;
-use super::state::State;
+use super::state::LinkState;
 use crate::commands::{CallError, Since};
 use crate::config::Carrier;
 use crate::connection::Connection;
@@ -30,7 +30,7 @@ impl Link {
     /// Returns `true` if calls are given to the connection.
     pub(super) fn is_serving(&self) -> bool {
         let is_ready = self.connection.as_ref().is_some_and(Connection::is_ready);
-        self.state == State::Ready && is_ready && !self.is_draining()
+        self.state == LinkState::Ready && is_ready && !self.is_draining()
     }
 
     pub(super) fn is_stateless(&self) -> bool {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::Link;
 use super::calls::{CallKey, CallPhase, LinkCall, Owner};
 use super::error::LinkError;
-use super::state::State;
+use super::state::LinkState;
 use crate::commands::{CallError, CallRequest, RespondError};
 use crate::defect::{self, Defect};
 use crate::outcome::Outcome;
@@ -208,8 +208,11 @@ impl Link {
 
     pub(super) fn check_open(&self) -> Result<(), LinkError> {
         match self.state {
-            State::Starting | State::Initializing | State::Ready | State::Backoff => Ok(()),
-            State::Closing | State::Closed => Err(self.unavailable()),
+            LinkState::Starting
+            | LinkState::Initializing
+            | LinkState::Ready
+            | LinkState::Backoff => Ok(()),
+            LinkState::Closing | LinkState::Closed => Err(self.unavailable()),
         }
     }
 
@@ -223,14 +226,15 @@ impl Link {
 
     pub(super) fn unavailable(&self) -> LinkError {
         match self.state {
-            State::Closed if self.has_given_up() => LinkError::GaveUp,
-            State::Closing | State::Closed => LinkError::Shutdown,
-            State::Starting | State::Initializing | State::Ready | State::Backoff => {
-                LinkError::Unavailable {
-                    state: self.state,
-                    next_attempt: self.next_attempt(),
-                }
-            }
+            LinkState::Closed if self.has_given_up() => LinkError::GaveUp,
+            LinkState::Closing | LinkState::Closed => LinkError::Shutdown,
+            LinkState::Starting
+            | LinkState::Initializing
+            | LinkState::Ready
+            | LinkState::Backoff => LinkError::Unavailable {
+                state: self.state,
+                next_attempt: self.next_attempt(),
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use bowline_types::Method;
 use super::Link;
 use super::calls::{CallEntry, CallKey, CallPhase, Owner};
 use super::event::LinkEvent;
-use super::state::{Cause, State};
+use super::state::{Cause, LinkState};
 use super::tool_modes::ToolListPage;
 use crate::calls::CallId;
 use crate::close::CloseReason;
@@ -137,7 +137,7 @@ impl Link {
         self.was_ready = true;
         self.known_era = Some(revision.era());
         self.exits_without_probe = false;
-        self.enter(now, State::Ready, Cause::Agreed(revision));
+        self.enter(now, LinkState::Ready, Cause::Agreed(revision));
         let session = self.session;
         self.push_event(LinkEvent::Ready { session, agreement });
         self.tag_session();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::state::State;
+use super::state::LinkState;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
@@ -13,7 +13,7 @@ pub enum LinkError {
     /// There is no connection.
     Unavailable {
         /// The state of the link.
-        state: State,
+        state: LinkState,
         /// The time of the next attempt to connect, if it is known.
         next_attempt: Option<Instant>,
     },

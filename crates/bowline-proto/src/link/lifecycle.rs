@@ -3,7 +3,7 @@
 use bowline_types::Era;
 
 use super::event::{Action, LinkEvent};
-use super::state::{Cause, State, Transition};
+use super::state::{Cause, LinkState, Transition};
 use super::{ConnectionId, Link};
 use crate::close::{CloseReason, PeerFault};
 use crate::config::Carrier;
@@ -24,7 +24,7 @@ pub enum StopOutcome {
 
 impl Link {
     /// Enters a state. This is the one place where the state changes.
-    pub(super) fn enter(&mut self, now: Instant, to: State, cause: Cause) {
+    pub(super) fn enter(&mut self, now: Instant, to: LinkState, cause: Cause) {
         let from = std::mem::replace(&mut self.state, to);
         self.timer = None;
         self.draining = None;
@@ -37,15 +37,15 @@ impl Link {
             session: self.session,
         };
         self.history.push(transition.clone());
-        if !(defect::is(Defect::UnreportedState) && to == State::Initializing) {
+        if !(defect::is(Defect::UnreportedState) && to == LinkState::Initializing) {
             self.push_event(LinkEvent::State(transition));
         }
         match to {
-            State::Starting => self.begin_opening(now),
-            State::Initializing | State::Backoff => {}
-            State::Ready => self.timer = Some(now + self.config.backoff.stable_after),
-            State::Closing => self.timer = Some(now + self.config.drain_timeout),
-            State::Closed => self.end_all_and_connection(now),
+            LinkState::Starting => self.begin_opening(now),
+            LinkState::Initializing | LinkState::Backoff => {}
+            LinkState::Ready => self.timer = Some(now + self.config.backoff.stable_after),
+            LinkState::Closing => self.timer = Some(now + self.config.drain_timeout),
+            LinkState::Closed => self.end_all_and_connection(now),
         }
     }
 
@@ -76,44 +76,44 @@ impl Link {
 
     fn handle_timer(&mut self, now: Instant) {
         match self.state {
-            State::Starting => {
+            LinkState::Starting => {
                 self.actions.push_back(Action::Close(self.connection_id));
                 self.fail_attempt(now, Cause::OpeningTimeout, false);
             }
             // The connection has its own deadline.
-            State::Initializing => {}
-            State::Ready => self.reset_failures(),
-            State::Backoff => self.enter(now, State::Starting, Cause::BackoffElapsed),
-            State::Closing => self.enter(now, State::Closed, Cause::Drained),
-            State::Closed => {}
+            LinkState::Initializing => {}
+            LinkState::Ready => self.reset_failures(),
+            LinkState::Backoff => self.enter(now, LinkState::Starting, Cause::BackoffElapsed),
+            LinkState::Closing => self.enter(now, LinkState::Closed, Cause::Drained),
+            LinkState::Closed => {}
         }
     }
 
     /// Ends a wait and connects now. Returns `true` if the link was waiting.
     pub fn reconnect_now(&mut self, now: Instant) -> bool {
-        if self.state != State::Backoff && !defect::is(Defect::UnlistedEdge) {
+        if self.state != LinkState::Backoff && !defect::is(Defect::UnlistedEdge) {
             return false;
         }
-        self.enter(now, State::Starting, Cause::ReconnectRequested);
+        self.enter(now, LinkState::Starting, Cause::ReconnectRequested);
         true
     }
 
     /// Stops the link permanently: pending calls end, and the transport is closed.
     pub fn stop(&mut self, now: Instant) -> StopOutcome {
         match self.state {
-            State::Closing | State::Closed => return StopOutcome::AlreadyClosing,
-            State::Backoff => {
+            LinkState::Closing | LinkState::Closed => return StopOutcome::AlreadyClosing,
+            LinkState::Backoff => {
                 self.end_all(&Outcome::Shutdown);
-                self.enter(now, State::Closed, Cause::Stopped);
+                self.enter(now, LinkState::Closed, Cause::Stopped);
             }
-            State::Starting | State::Initializing | State::Ready => {
+            LinkState::Starting | LinkState::Initializing | LinkState::Ready => {
                 if let Some(mut connection) = self.connection.take() {
                     connection.close(now);
                     self.discard_connection(now, connection);
                 }
                 self.end_all(&Outcome::Shutdown);
                 self.actions.push_back(Action::Close(self.connection_id));
-                self.enter(now, State::Closing, Cause::Stopped);
+                self.enter(now, LinkState::Closing, Cause::Stopped);
             }
         }
         StopOutcome::Started
@@ -129,7 +129,7 @@ impl Link {
             CloseReason::Transport(_) if was_probing && self.may_have_exited_on_probe() => {
                 if !self.exits_without_probe {
                     self.known_era = Some(Era::Handshake);
-                    return self.enter(now, State::Starting, Cause::ExitedOnProbe);
+                    return self.enter(now, LinkState::Starting, Cause::ExitedOnProbe);
                 }
                 self.fail_attempt(now, Cause::Ended(reason), false);
                 // Without the probe the next time, and after the same wait.
@@ -138,14 +138,14 @@ impl Link {
             }
             CloseReason::Peer(PeerFault::SessionReset) => {
                 self.fail_calls_that_cannot_wait(&Outcome::CancelledByServer);
-                return self.enter(now, State::Starting, Cause::Ended(reason));
+                return self.enter(now, LinkState::Starting, Cause::Ended(reason));
             }
             CloseReason::IdsExhausted => {
                 if let Some(carryover) = &mut self.carryover {
                     carryover.renew_ids();
                 }
                 // Not a failure, and over at once: calls that wait for a session stay.
-                self.enter(now, State::Backoff, Cause::Ended(reason));
+                self.enter(now, LinkState::Backoff, Cause::Ended(reason));
                 self.timer = Some(now);
                 return;
             }
@@ -177,20 +177,20 @@ impl Link {
     /// Returns why the transport was opened the last time.
     fn last_cause(&self) -> Option<&Cause> {
         let mut changes = self.history.iter().rev();
-        let opening = changes.find(|transition| transition.to == State::Starting);
+        let opening = changes.find(|transition| transition.to == LinkState::Starting);
         opening.map(|change| &change.cause)
     }
 
     /// Handles a failed attempt or a lost connection: the link waits, or closes permanently.
     pub(super) fn fail_attempt(&mut self, now: Instant, cause: Cause, is_permanent: bool) {
-        if self.state == State::Initializing {
+        if self.state == LinkState::Initializing {
             // A server that dies with the probe and without it dies of something else: it is
             // not started twice in a row any more.
             self.exits_without_probe |= self.last_cause() == Some(&Cause::ExitedOnProbe);
             // The assumption about the server's era may be the cause of the failure.
             self.known_era = None;
         }
-        if self.state == State::Ready && self.timer.is_none_or(|at| at <= now) {
+        if self.state == LinkState::Ready && self.timer.is_none_or(|at| at <= now) {
             self.reset_failures();
         } else {
             self.attempts = self.attempts.saturating_add(1);
@@ -222,14 +222,14 @@ impl Link {
 
     fn enter_backoff(&mut self, now: Instant, cause: Cause, until: Instant) {
         self.fail_calls_that_cannot_wait(&lost(cause.to_string()));
-        self.enter(now, State::Backoff, cause);
+        self.enter(now, LinkState::Backoff, cause);
         self.timer = Some(until);
     }
 
     /// Closes the link permanently after a failure.
     pub(super) fn close_permanently(&mut self, now: Instant, reason: String, cause: Cause) {
         self.end_all(&lost(reason));
-        self.enter(now, State::Closed, cause);
+        self.enter(now, LinkState::Closed, cause);
     }
 
     fn end_all(&mut self, outcome: &Outcome) {

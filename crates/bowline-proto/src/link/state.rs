@@ -15,7 +15,7 @@ use crate::time::Instant;
     clippy::exhaustive_enums,
     reason = "the states are a contract; a new one would be another contract"
 )]
-pub enum State {
+pub enum LinkState {
     /// The transport is being opened.
     Starting,
     /// Era and revision are being agreed.
@@ -30,7 +30,7 @@ pub enum State {
     Closed,
 }
 
-impl State {
+impl LinkState {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Starting,
@@ -54,7 +54,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for LinkState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -148,7 +148,7 @@ impl fmt::Display for Cause {
             Self::Ended(reason) => reason.fmt(f),
             Self::DriverFailed(reason) => f.write_str(reason),
             Self::ExitedOnProbe => {
-                f.write_str("the server ended when it was sent `server/discover`")
+                f.write_str("the server exited when it received `server/discover`")
             }
             Self::Opened
             | Self::OpeningTimeout
@@ -171,9 +171,9 @@ pub struct Transition {
     /// The time of the transition.
     pub at: Instant,
     /// The state before.
-    pub from: State,
+    pub from: LinkState,
     /// The state after.
-    pub to: State,
+    pub to: LinkState,
     /// The cause.
     pub cause: Cause,
     /// The number of the session, once there has been one.
@@ -219,7 +219,7 @@ impl History {
     /// Returns the latest failure since calls were served.
     pub(super) fn last_failure(&self) -> Option<&Transition> {
         let changes = self.last.iter().rev();
-        let mut since_ready = changes.take_while(|transition| transition.to != State::Ready);
+        let mut since_ready = changes.take_while(|transition| transition.to != LinkState::Ready);
         since_ready.find(|transition| transition.cause.is_failure())
     }
 
@@ -240,8 +240,8 @@ mod tests {
         for at in 0..65 {
             history.push(Transition {
                 at: Instant::from_nanos(at),
-                from: State::Backoff,
-                to: State::Starting,
+                from: LinkState::Backoff,
+                to: LinkState::Starting,
                 cause: Cause::BackoffElapsed,
                 session: 0,
             });

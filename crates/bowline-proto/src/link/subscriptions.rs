@@ -5,7 +5,7 @@ use std::fmt;
 
 use bowline_types::resources::SubscribeParams;
 use bowline_types::subscriptions::{ListenParams, SubscriptionFilter};
-use bowline_types::wire::Members as _;
+use bowline_types::wire::EncodeMembers as _;
 use bowline_types::{Encoder, Era, Method, Revision};
 use bytes::Bytes;
 

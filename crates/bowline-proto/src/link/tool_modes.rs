@@ -118,7 +118,7 @@ impl ToolModes {
         self.partial = None;
     }
 
-    /// Returns whether calls of a tool may or must request a task, if it is known in this session.
+    /// Returns the support of a tool for tasks, if it is known in this session.
     pub(super) fn task_support(&self, tool: &str, session: u64) -> Option<TaskSupport> {
         match self.known.as_task.get(tool) {
             Some(support) => Some(support.clone()),

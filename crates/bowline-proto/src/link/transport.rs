@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::state::{Cause, State};
+use super::state::{Cause, LinkState};
 use super::{ConnectionId, Link};
 use crate::calls::CallId;
 use crate::connection::{Connection, StreamEnd};
@@ -41,14 +41,14 @@ impl OpenError {
 impl Link {
     /// Handles that the transport is open: the handshake begins.
     pub fn handle_opened(&mut self, now: Instant, connection_id: ConnectionId) {
-        if !self.is_current(connection_id) || self.state != State::Starting {
+        if !self.is_current(connection_id) || self.state != LinkState::Starting {
             return;
         }
         self.observe_time(now);
         let mut config = self.config.connection.clone();
         config.known_era(self.known_era);
         let mut connection = Connection::new(config, self.carryover.take().unwrap_or_default());
-        self.enter(now, State::Initializing, Cause::Opened);
+        self.enter(now, LinkState::Initializing, Cause::Opened);
         connection.open(now);
         self.connection = Some(connection);
         self.process_connection_events(now);
@@ -65,12 +65,13 @@ impl Link {
             return;
         }
         match self.state {
-            State::Starting => {
+            LinkState::Starting => {
                 let cause = Cause::OpenFailed(error.reason);
                 self.fail_attempt(now, cause, error.is_permanent);
             }
-            State::Closing => self.enter(now, State::Closed, Cause::Drained),
-            State::Initializing | State::Ready | State::Backoff | State::Closed => {}
+            LinkState::Closing => self.enter(now, LinkState::Closed, Cause::Drained),
+            LinkState::Initializing | LinkState::Ready | LinkState::Backoff | LinkState::Closed => {
+            }
         }
     }
 
@@ -173,8 +174,8 @@ impl Link {
                 });
             }
         }
-        if self.state == State::Ready {
-            self.enter(now, State::Initializing, Cause::SessionExpired);
+        if self.state == LinkState::Ready {
+            self.enter(now, LinkState::Initializing, Cause::SessionExpired);
         }
         self.with_connection(now, connection_id, |connection| {
             connection.handle_session_expired(now, call);
@@ -193,16 +194,19 @@ impl Link {
     pub fn handle_crash(&mut self, now: Instant) {
         self.observe_time(now);
         match self.state {
-            State::Starting | State::Initializing | State::Ready | State::Backoff => {}
+            LinkState::Starting
+            | LinkState::Initializing
+            | LinkState::Ready
+            | LinkState::Backoff => {}
             // The transport was to be closed, and is: an end that was asked for is no crash.
-            State::Closing => return self.enter(now, State::Closed, Cause::Drained),
-            State::Closed => return,
+            LinkState::Closing => return self.enter(now, LinkState::Closed, Cause::Drained),
+            LinkState::Closed => return,
         }
         let window = self.config.crash_window;
         self.crashes.retain(|at| now.since(*at) < window);
         self.crashes.push_back(now);
         let is_too_often = self.crashes.len() > self.config.max_crashes as usize;
-        let waits = self.state == State::Backoff;
+        let waits = self.state == LinkState::Backoff;
         if !waits {
             self.drop_connection(now, "the driver crashed");
         }
@@ -212,7 +216,7 @@ impl Link {
         }
         // Without a transport there is nothing to start anew before the wait is over.
         if !waits {
-            self.enter(now, State::Starting, Cause::DriverCrash);
+            self.enter(now, LinkState::Starting, Cause::DriverCrash);
         }
     }
 
@@ -221,12 +225,12 @@ impl Link {
     pub fn handle_driver_failed(&mut self, now: Instant, reason: &str) {
         self.observe_time(now);
         match self.state {
-            State::Starting | State::Initializing | State::Ready => {
+            LinkState::Starting | LinkState::Initializing | LinkState::Ready => {
                 self.drop_connection(now, reason);
             }
-            State::Backoff => {}
-            State::Closing => return self.enter(now, State::Closed, Cause::Drained),
-            State::Closed => return,
+            LinkState::Backoff => {}
+            LinkState::Closing => return self.enter(now, LinkState::Closed, Cause::Drained),
+            LinkState::Closed => return,
         }
         self.close_permanently(now, reason.to_owned(), Cause::DriverFailed(reason.into()));
     }
@@ -268,14 +272,16 @@ impl Link {
             return;
         }
         match self.state {
-            State::Initializing | State::Ready => self.with_connection(now, connection_id, work),
+            LinkState::Initializing | LinkState::Ready => {
+                self.with_connection(now, connection_id, work)
+            }
             // It ended before the driver reported it as open.
-            State::Starting => {
+            LinkState::Starting => {
                 let cause = Cause::OpenFailed("closed at once".into());
                 self.fail_attempt(now, cause, false);
             }
-            State::Closing => self.enter(now, State::Closed, Cause::Drained),
-            State::Backoff | State::Closed => {}
+            LinkState::Closing => self.enter(now, LinkState::Closed, Cause::Drained),
+            LinkState::Backoff | LinkState::Closed => {}
         }
     }
 }

@@ -134,7 +134,7 @@ pub fn route_handshake_request(
         }
         (HandshakeHttpRequest::Delete, Some(id)) => Ok(HandshakeRoute::EndSession(id)),
         (HandshakeHttpRequest::Delete, None) => {
-            Err(visitor.not_offered("there are no sessions to end"))
+            Err(visitor.not_offered("this server has no sessions"))
         }
     }
 }
@@ -163,10 +163,10 @@ impl Visitor<'_, '_> {
         match request {
             HandshakeHttpRequest::Post(Envelope::Notification(_)) => Ok(HandshakeRoute::Ignore),
             HandshakeHttpRequest::Post(_) => {
-                Err(self.refuse("only requests and notifications are taken"))
+                Err(self.refuse("only requests and notifications are accepted"))
             }
             HandshakeHttpRequest::Get | HandshakeHttpRequest::Delete => {
-                Err(self.not_offered("only POST is offered"))
+                Err(self.not_offered("only POST is supported"))
             }
         }
     }

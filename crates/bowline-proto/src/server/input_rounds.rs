@@ -148,10 +148,10 @@ impl fmt::Display for RoundsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InvalidResponse(error) => return error.fmt(f),
-            Self::InvalidParams => "the parameters or inputResponses can't be read",
-            Self::InvalidState => "requestState was not given for this request",
-            Self::ExpiredState => "requestState is too old: begin anew",
-            Self::UsedState => "requestState was used before: begin anew",
+            Self::InvalidParams => "the parameters or inputResponses can't be decoded",
+            Self::InvalidState => "requestState was not issued for this request",
+            Self::ExpiredState => "requestState has expired: send the request again without it",
+            Self::UsedState => "requestState was already used: send the request again without it",
         })
     }
 }

@@ -203,7 +203,7 @@ impl fmt::Display for ParamProblem {
             Self::Repeated => "is repeated",
             Self::Unreadable => "can't be decoded",
             Self::Different => "and its argument differ",
-            Self::Unexpected => "has no argument that it could repeat",
+            Self::Unexpected => "is present, but its argument is missing",
             Self::Ambiguous => "repeats an argument that occurs more than once",
         })
     }

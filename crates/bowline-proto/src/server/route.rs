@@ -151,8 +151,8 @@ pub(super) fn route_message<'a>(
     let request = match envelope {
         Envelope::Request(request) => request,
         Envelope::Batch(_) if !config.has_handshake() => {
-            let refusal =
-                Refusal::handshake_error(400, None, "no revision that is served has batches");
+            let message = "batches are not supported by the revisions of this server";
+            let refusal = Refusal::handshake_error(400, None, message);
             return Routed::Refused(Box::new(refusal));
         }
         // Spec, basic/transports, 2026-07-28: a notification is only accepted or not.
@@ -311,7 +311,7 @@ impl Router<'_, '_> {
         let mut refused = self.unsupported(&request.id, &asked.unwrap_or_default());
         if self.headers.is_some() {
             // Basic/transports: over HTTP it lacks headers that this era demands.
-            let message = format!("headers are missing that {} demands", Revision::LATEST);
+            let message = format!("headers that {} requires are missing", Revision::LATEST);
             let mismatch = refusal(&request.id, ErrorCode::HeaderMismatch, message.into());
             refused.error.code = mismatch.error.code;
             refused.error.message = mismatch.error.message;

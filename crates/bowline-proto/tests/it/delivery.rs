@@ -1,9 +1,11 @@
-//! Whether a request was sent: each end of a call says what the core knows of all its attempts.
+//! The delivery of a call: each outcome reports if any of its attempts was sent.
 
 use std::time::Duration;
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkEvent, State};
+use bowline_proto::link::{
+    Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkEvent, LinkState,
+};
 use bowline_proto::{
     CallId, CallRequest, Carrier, Config, IdCounter, Instant, Link, Payload, Sent, Timeouts,
     Transmit, TransmitKind,
@@ -50,16 +52,13 @@ impl Rig {
     fn agree(&mut self) {
         self.link.handle_opened(self.now, self.connection_id);
         let first = self.take();
-        let result = match first.text.contains("initialize") {
-            true => {
-                r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
-            }
-            false => {
-                r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
-            }
+        let result = if first.text.contains("initialize") {
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
+        } else {
+            r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
         };
         self.answer(first.call, result);
-        assert_eq!(self.link.state(), State::Ready);
+        assert_eq!(self.link.state(), LinkState::Ready);
         while self.link.poll_transmit().is_some() {}
         while self.link.poll_event().is_some() {}
     }
@@ -73,7 +72,7 @@ impl Rig {
         let first = self.take();
         let result = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
         self.answer(first.call, result);
-        assert_eq!(self.link.state(), State::Ready);
+        assert_eq!(self.link.state(), LinkState::Ready);
     }
 
     fn call(&mut self, settings: impl FnOnce(LinkCall) -> LinkCall) -> CallKey {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bowline_proto::link::{
     Action, AdaptToSession, Backoff, CallKey, Cause, ConnectionId, LinkCall, LinkConfig, LinkError,
-    LinkEvent, OpenError, SessionTerms, State, StopOutcome,
+    LinkEvent, LinkState, OpenError, SessionTerms, StopOutcome,
 };
 use bowline_proto::{CallRequest, Config, IdCounter, Instant, Link, Outcome, Timeouts};
 use bowline_types::common::Implementation;
@@ -53,7 +53,7 @@ fn agree(link: &mut Link, now: Instant, connection_id: ConnectionId) {
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
         ),
     );
-    assert_eq!(link.state(), State::Ready);
+    assert_eq!(link.state(), LinkState::Ready);
 }
 
 fn receive(link: &mut Link, now: Instant, connection_id: ConnectionId, frame: &str) {
@@ -220,10 +220,10 @@ fn three_crashes_in_five_seconds_are_survived() {
     let (mut link, _) = link(|_| {});
     for seconds in [0, 1, 2, 5, 6, 7, 10] {
         link.handle_crash(at(seconds));
-        assert_eq!(link.state(), State::Starting, "at {seconds} s");
+        assert_eq!(link.state(), LinkState::Starting, "at {seconds} s");
     }
     link.handle_crash(at(10));
-    assert_eq!(link.state(), State::Closed);
+    assert_eq!(link.state(), LinkState::Closed);
 }
 
 /// The reason and the number of attempts, as the refused caller gets them.
@@ -255,7 +255,7 @@ fn the_last_failure_is_known_until_calls_are_served() {
     assert_eq!(failure(&link), None);
     link.handle_lost(at(3), connection_id, "gone");
     assert_eq!(
-        failure(&link).map(|it| it.0),
+        failure(&link).map(|failure| failure.0),
         Some("transport lost: gone".into())
     );
     link.stop(at(3));
@@ -305,7 +305,10 @@ fn a_link_that_gave_up_is_not_taken_for_one_that_was_stopped() {
         give_up(&mut link, connection_id);
         // A stop afterwards changes nothing.
         assert_eq!(link.stop(at(1)), StopOutcome::AlreadyClosing);
-        assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
+        assert_eq!(
+            (link.state(), link.has_given_up()),
+            (LinkState::Closed, true)
+        );
         let (reason, failed) = failure(&link).expect("it is known");
         assert!(reason.ends_with(words), "{reason}");
         assert_eq!(failed, attempts, "{words}");
@@ -331,7 +334,10 @@ fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
     assert_eq!(sent(&mut ready), 2, "initialized and the call");
     for link in [&mut starting, &mut waiting, &mut ready] {
         link.handle_driver_failed(at(1), "no I/O driver");
-        assert_eq!((link.state(), link.has_given_up()), (State::Closed, true));
+        assert_eq!(
+            (link.state(), link.has_given_up()),
+            (LinkState::Closed, true)
+        );
         let cause = link.last_failure().map(|change| change.cause.clone());
         assert_eq!(cause, Some(Cause::DriverFailed("no I/O driver".into())));
         assert_eq!(link.poll_timeout(), None);
@@ -344,7 +350,7 @@ fn a_driver_that_can_not_work_closes_the_link_in_every_state() {
     agree(&mut stopping, at(0), connection_id);
     stopping.stop(at(1));
     stopping.handle_driver_failed(at(1), "no I/O driver");
-    assert_eq!(stopping.state(), State::Closed);
+    assert_eq!(stopping.state(), LinkState::Closed);
     assert!(!stopping.has_given_up(), "it was stopped before");
 }
 
@@ -372,7 +378,7 @@ fn a_request_of_an_earlier_connection_is_not_answered() {
     let old = asked(&mut link);
     // The last id, whose call gets no response.
     link.call(at(0), call(SECOND)).expect("there is one id");
-    while link.state() != State::Starting {
+    while link.state() != LinkState::Starting {
         let due = link.poll_timeout().expect("something is due");
         link.handle_timeout(due);
     }
@@ -389,19 +395,19 @@ fn a_request_of_an_earlier_connection_is_not_answered() {
 /// Says a call in the words of its session, and refuses to say it more than `most` times.
 #[derive(Debug)]
 struct Words {
-    said: AtomicU32,
+    adapted: AtomicU32,
     most: u32,
 }
 
 impl AdaptToSession for Words {
     fn adapt(&self, terms: &SessionTerms<'_>, request: &mut CallRequest) -> Result<(), String> {
-        let said = self.said.fetch_add(1, Ordering::Relaxed) + 1;
-        if said > self.most {
+        let adapted = self.adapted.fetch_add(1, Ordering::Relaxed) + 1;
+        if adapted > self.most {
             return Err("no words".to_owned());
         }
         let revision = terms.agreement().revision;
         assert_eq!(terms.task_support("x"), None);
-        request.set_body(format!("\"said\":{said},\"in\":\"{revision}\""));
+        request.set_body(format!("\"adapted\":{adapted},\"in\":\"{revision}\""));
         Ok(())
     }
 }
@@ -411,10 +417,10 @@ impl AdaptToSession for Words {
 fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
     let (mut link, connection_id) = link(|_| {});
     let call = |most| {
-        let said = AtomicU32::new(0);
-        let request = CallRequest::new("x", Bytes::from_static(b"\"said\":0"));
+        let adapted = AtomicU32::new(0);
+        let request = CallRequest::new("x", Bytes::from_static(b"\"adapted\":0"));
         let call = LinkCall::new(request).wait_for_ready().idempotent();
-        call.with_adapter(Arc::new(Words { said, most }))
+        call.with_adapter(Arc::new(Words { adapted, most }))
     };
     let never = link.call(at(0), call(0)).expect("it waits");
     let once = link.call(at(0), call(1)).expect("it waits");
@@ -422,20 +428,20 @@ fn a_call_that_waits_is_fitted_to_each_session_in_which_it_is_made() {
     agree(&mut link, at(1), connection_id);
     let sent = |link: &mut Link| -> Vec<String> {
         let all = std::iter::from_fn(|| link.poll_transmit());
-        let texts = all.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
-        texts.filter(|it| it.contains("said")).collect()
+        let texts = all.map(|transmit| String::from_utf8_lossy(&transmit.to_bytes()).into_owned());
+        texts.filter(|text| text.contains("adapted")).collect()
     };
     let first = sent(&mut link);
     assert_eq!(first.len(), 2, "{first:?}");
-    let words = r#""said":1,"in":"2025-11-25""#;
-    assert!(first.iter().all(|it| it.contains(words)), "{first:?}");
+    let words = r#""adapted":1,"in":"2025-11-25""#;
+    assert!(first.iter().all(|text| text.contains(words)), "{first:?}");
     link.handle_lost(at(2), connection_id, "gone");
     link.reconnect_now(at(2));
     let connection_id = opening(&mut link).expect("it is opened again");
     agree(&mut link, at(3), connection_id);
     let second = sent(&mut link);
     assert_eq!(second.len(), 1, "{second:?}");
-    assert!(second[0].contains(r#""said":2"#), "{second:?}");
+    assert!(second[0].contains(r#""adapted":2"#), "{second:?}");
     let ended = std::iter::from_fn(|| link.poll_event()).filter_map(|event| match event {
         LinkEvent::Ended { call, outcome, .. } => Some((call, outcome)),
         _ => None,
@@ -469,17 +475,19 @@ fn subscriptions_that_are_refused_in_part_are_given_up_one_after_the_other() {
         let refusals: Vec<_> = refusals.collect();
         receive(&mut link, at(2), connection_id, &refusals.join("\n"));
         let events = std::iter::from_fn(|| link.poll_event());
-        let ended = events.filter(|it| matches!(it, LinkEvent::SubscriptionEnded { .. }));
+        let ended = events.filter(|event| matches!(event, LinkEvent::SubscriptionEnded { .. }));
         assert_eq!(ended.count(), COUNT);
-        let last_words = std::iter::from_fn(|| link.poll_transmit()).map(|it| it.to_bytes());
-        let last_words: Vec<_> = last_words.collect();
-        let says = |words: &str| {
-            let said = last_words.iter();
-            said.filter(|it| String::from_utf8_lossy(it).contains(words))
+        let messages =
+            std::iter::from_fn(|| link.poll_transmit()).map(|transmit| transmit.to_bytes());
+        let messages: Vec<_> = messages.collect();
+        let sent = |words: &str| {
+            let messages = messages.iter();
+            messages
+                .filter(|text| String::from_utf8_lossy(text).contains(words))
                 .count()
         };
-        assert_eq!(says("notifications/cancelled"), COUNT);
-        assert_eq!(says("resources/unsubscribe"), COUNT);
+        assert_eq!(sent("notifications/cancelled"), COUNT);
+        assert_eq!(sent("resources/unsubscribe"), COUNT);
     };
     let small = std::thread::Builder::new().stack_size(256 << 10);
     small

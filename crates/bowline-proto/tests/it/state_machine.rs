@@ -16,7 +16,7 @@ mod random;
 mod rig;
 mod subjects;
 
-use bowline_proto::link::State;
+use bowline_proto::link::LinkState;
 
 use rig::Rig;
 
@@ -48,7 +48,7 @@ fn compare(found: &[(String, String, String)]) {
 fn every_event_in_every_state() {
     let mut found = Vec::new();
     for event in events::EVENTS {
-        for (state, expected) in State::ALL.into_iter().zip(event.cells) {
+        for (state, expected) in LinkState::ALL.into_iter().zip(event.cells) {
             let mut rig = Rig::of(state);
             let unchanged = format!("{state:?}; {}", rig.timer());
             let expected = match expected {

@@ -1,4 +1,4 @@
-//! What is emitted is what docs/telemetry.md says, and nothing of what a peer or a user said.
+//! What is emitted is what docs/telemetry.md says, and no data of a peer or a user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -315,6 +315,6 @@ fn a_flood_of_malformed_frames_is_logged_with_backoff() {
             receive(&mut client, at(1), "nonsense");
         }
     });
-    let told = rows.iter().filter(|row| row.name == "frame.malformed");
-    assert_eq!(told.count(), 10);
+    let events = rows.iter().filter(|row| row.name == "frame.malformed");
+    assert_eq!(events.count(), 10);
 }

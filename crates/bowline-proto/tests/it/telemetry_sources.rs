@@ -176,14 +176,13 @@ fn area(path: &Path) -> String {
 
 /// The events or the spans of the sources.
 fn found(are_spans: bool) -> Vec<Row> {
-    let names = match are_spans {
-        true => LEVELS.map(|level| format!("{level}_span")).to_vec(),
-        false => {
-            let names = LEVELS.map(str::to_owned).into_iter();
-            names
-                .chain(["event", "about_handler"].map(str::to_owned))
-                .collect()
-        }
+    let names = if are_spans {
+        LEVELS.map(|level| format!("{level}_span")).to_vec()
+    } else {
+        let names = LEVELS.map(str::to_owned).into_iter();
+        names
+            .chain(["event", "about_handler"].map(str::to_owned))
+            .collect()
     };
     let mut rows = Vec::new();
     for (path, text) in sources() {
@@ -192,7 +191,9 @@ fn found(are_spans: bool) -> Vec<Row> {
             for (at, _) in text.match_indices(&start) {
                 let before = text[..at].chars().next_back();
                 let line = text[..at].rsplit('\n').next().unwrap_or_default();
-                let is_other = before.is_some_and(|it| it.is_alphanumeric() || "_$".contains(it));
+                let is_other = before.is_some_and(|character| {
+                    character.is_alphanumeric() || "_$".contains(character)
+                });
                 if is_other || line.trim_start().starts_with("//") {
                     continue;
                 }

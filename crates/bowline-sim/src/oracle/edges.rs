@@ -1,6 +1,6 @@
 //! The edges that docs/state-machine.md lists, with what may cause them.
 
-use bowline_proto::link::{Cause, State};
+use bowline_proto::link::{Cause, LinkState as State};
 use bowline_proto::{CloseReason, PeerFault};
 
 /// Returns `true` if an edge is listed.

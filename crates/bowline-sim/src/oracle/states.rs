@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_proto::link::{Cause, State, Transition};
+use bowline_proto::link::{Cause, LinkState as State, Transition};
 use bowline_proto::{CloseReason, Link};
 
 use super::Oracle;

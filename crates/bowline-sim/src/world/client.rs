@@ -46,7 +46,7 @@ pub(super) struct Client {
 
 /// What can be seen of a link.
 type Seen = (
-    bowline_proto::link::State,
+    bowline_proto::link::LinkState,
     u64,
     usize,
     usize,
@@ -172,7 +172,7 @@ impl World {
         let is_current = self.client.connection_id == Some(connection_id);
         match result {
             Ok(()) => {
-                if is_current && self.link.state() == bowline_proto::link::State::Starting {
+                if is_current && self.link.state() == bowline_proto::link::LinkState::Starting {
                     self.client.is_open = true;
                     self.start_server(connection_id);
                 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline_proto::link::{
-    CallKey, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey,
+    CallKey, LinkCall, LinkError, LinkEvent, LinkState as State, StopOutcome, SubscriptionKey,
 };
 use bowline_proto::{CallRequest, Payload, RequestKey, Timeouts, TransmitKind};
 use bowline_types::subscriptions::SubscriptionFilter;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bowline_proto::connection::Event;
-use bowline_proto::link::{Backoff, Cause, LinkConfig, LinkEvent, OpenError, State};
+use bowline_proto::link::{Backoff, Cause, LinkConfig, LinkEvent, LinkState as State, OpenError};
 use bowline_proto::{
     CallId, CallRequest, Config, Connection, IdCounter, Instant, Link, Outcome, Timeouts,
     TransmitKind,

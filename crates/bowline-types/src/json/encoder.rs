@@ -384,8 +384,8 @@ impl fmt::Display for Reason {
                 write!(f, "{what} exists in {known_in} only")
             }
             Self::Missing(what) => write!(f, "{what} is required and not set"),
-            Self::Invalid(what) => write!(f, "{what} is not what the protocol defines"),
-            Self::NotFinite => f.write_str("JSON has no form for a number that is not finite"),
+            Self::Invalid(what) => write!(f, "{what} is invalid"),
+            Self::NotFinite => f.write_str("JSON can't represent NaN or infinity"),
             Self::TooMany { limit } => write!(f, "more than {limit} elements"),
         }
     }
@@ -409,7 +409,7 @@ mod tests {
         let written = encoder.serialized(&(lines.expect("JSON"), "a\nb"));
         assert_eq!(written.expect("it is JSON"), br#"[[1, 2],"a\nb"]"#);
         let error = encoder.serialized(&(1, f64::NAN)).expect_err("no number");
-        assert!(error.to_string().contains("no number of JSON"), "{error}");
+        assert!(error.to_string().contains("not a JSON number"), "{error}");
         assert_eq!(out, br#"[[1, 2],"a\nb"]"#);
     }
 

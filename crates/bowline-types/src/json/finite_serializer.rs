@@ -31,9 +31,10 @@ macro_rules! plain {
 macro_rules! number {
     ($($method:ident($type:ty)),* $(,)?) => {$(
         fn $method(self, value: $type) -> Result<S::Ok, S::Error> {
-            match value.is_finite() {
-                true => self.0.$method(value),
-                false => Err(S::Error::custom(format_args!("{value} is no number of JSON"))),
+            if value.is_finite() {
+                self.0.$method(value)
+            } else {
+                Err(S::Error::custom(format_args!("{value} is not a JSON number")))
             }
         }
     )*};
@@ -307,7 +308,7 @@ mod tests {
     fn what_is_not_finite_is_refused_wherever_it_is() {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let error = RawJson::from_serialize(&everything(number)).expect_err("no number");
-            assert!(error.to_string().contains("no number of JSON"), "{error}");
+            assert!(error.to_string().contains("not a JSON number"), "{error}");
             assert!(JsonObject::from_serialize(&everything(number)).is_err());
         }
         let refused = [

@@ -107,12 +107,12 @@ impl JsonObject {
         matching.last().map(|(_, value)| value)
     }
 
-    /// Whether there is a member of that name.
+    /// Returns `true` if there is a member of that name.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Whether there is no member.
+    /// Returns `true` if there is no member.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -286,7 +286,7 @@ impl<'a> Iterator for Members<'a> {
 pub struct Key<'a>(RawStr<'a>);
 
 impl<'a> Key<'a> {
-    /// Whether the name is `wanted`.
+    /// Returns `true` if the name is `wanted`.
     pub fn is(self, wanted: &str) -> bool {
         self.0.is(wanted)
     }

@@ -157,8 +157,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the object that comes next begins with a member of that name, which isn't
-    /// `null`.
+    /// Returns `true` if the next object begins with a member of that name that isn't `null`.
     pub(crate) fn begins_with(&self, name: &str) -> bool {
         let mut ahead = self.scanner.clone();
         let is_named = ahead.take(b'{') && ahead.string().is_ok_and(|key| key.is(name));

@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for Transcoder<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value that JSON has")
+        f.write_str("a JSON value")
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
@@ -219,15 +219,15 @@ mod tests {
     #[test]
     fn types_fit_into_types_of_any_kind() {
         let tool = Tool::new("a", InputSchema::empty()).title("A");
-        let said = json!({"name": "a", "title": "A", "inputSchema": {"type": "object"}});
-        round_trip(&tool, said.clone());
-        round_trip(&Untagged::Tool(Box::new(tool.clone())), said.clone());
+        let expected = json!({"name": "a", "title": "A", "inputSchema": {"type": "object"}});
+        round_trip(&tool, expected.clone());
+        round_trip(&Untagged::Tool(Box::new(tool.clone())), expected.clone());
         round_trip(&Untagged::Number(3), json!(3));
         round_trip(
             &Tagged::One { tool: tool.clone() },
-            json!({"kind": "One", "tool": said}),
+            json!({"kind": "One", "tool": expected}),
         );
-        let mut flat = said;
+        let mut flat = expected;
         flat["server"] = json!("s");
         let server = "s".to_owned();
         round_trip(&Flattened { server, tool }, flat);

@@ -162,13 +162,14 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn so_do_those_of_any_value(value in json(), is_pretty in any::<bool>()) {
-            let text = match is_pretty {
-                true => serde_json::to_string_pretty(&value),
-                false => serde_json::to_string(&value),
-            };
-            check(&text.expect("JSON"));
+            #[test]
+            fn so_do_those_of_any_value(value in json(), is_pretty in any::<bool>()) {
+                let text = if is_pretty {
+    serde_json::to_string_pretty(&value)
+    } else {
+    serde_json::to_string(&value)
+    };
+                check(&text.expect("JSON"));
+            }
         }
-    }
 }

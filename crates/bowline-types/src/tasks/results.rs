@@ -5,7 +5,7 @@ use crate::json::{DecodeError, Encoder, NotInRevision, Problem, Reader, Reason, 
 use crate::meta::{NotificationMeta, ResultMeta};
 use crate::result::{EmptyResult, TASK, result_type};
 use crate::revision::{Revision, Revisions};
-use crate::wire::{Decode, Encode, Member, Members, Shape, Struct, Wire};
+use crate::wire::{Decode, Encode, EncodeMembers, Member, Shape, Struct, Wire};
 
 /// Declares a type with the members of a task, `_meta`, and optionally a `resultType`.
 macro_rules! task_with_meta {
@@ -59,7 +59,7 @@ macro_rules! task_with_meta {
             }
         }
 
-        impl Members for $name {
+        impl EncodeMembers for $name {
             fn encode_members(
                 &self,
                 encoder: &mut Encoder<'_>,

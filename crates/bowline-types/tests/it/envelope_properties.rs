@@ -119,7 +119,7 @@ proptest! {
     }
 }
 
-/// Whether no member stands twice: parameters with one are not read.
+/// Returns `true` if no member is repeated: parameters with a repeated member are not read.
 fn is_clear(object: RawJsonRef<'_>) -> bool {
     let mut names = BTreeSet::new();
     let mut members = object.members().expect("an object");

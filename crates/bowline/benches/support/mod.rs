@@ -55,14 +55,14 @@ pub(crate) async fn greet(stream: DuplexStream) -> io::Result<DuplexStream> {
     Ok(stream.into_inner())
 }
 
-/// Serves, if this process was started for it. Whether it was.
+/// Serves if this process was started for it. Returns `true` if it was.
 pub(crate) fn serve_if_asked() -> io::Result<bool> {
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() != Some(SERVE) {
         return Ok(false);
     }
     let manners: Vec<String> = args.collect();
-    let has = |manner: &str| manners.iter().any(|it| it == manner);
+    let has = |manner: &str| manners.iter().any(|known| known == manner);
     if has("grandchild") {
         // It holds our pipes, and outlives us unless it is ended.
         Command::new("sleep")
@@ -162,7 +162,10 @@ impl Usage {
             threads: std::fs::read_dir("/proc/self/task")?.count(),
             descriptors: std::fs::read_dir("/proc/self/fd")?.count(),
             resident: resident.unwrap_or(0),
-            zombies: processes.iter().filter(|it| it.state == 'Z').count(),
+            zombies: processes
+                .iter()
+                .filter(|process| process.state == 'Z')
+                .count(),
             descendants: processes.len(),
         })
     }

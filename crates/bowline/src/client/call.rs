@@ -36,7 +36,7 @@ pub(super) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a call is made when it is awaited"]
+#[must_use = "a call does nothing unless it is awaited"]
 pub struct Call<'c> {
     shared: &'c Arc<Shared>,
     method: Cow<'static, str>,

@@ -174,7 +174,7 @@ impl ClientConfig {
     pub fn roots(&mut self, roots: impl IntoIterator<Item = Root>) -> &mut Self {
         let (roots, invalid): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_file);
         for root in invalid {
-            tracing::warn!(uri = root.uri, "root left out: it is no `file://` URI");
+            tracing::warn!(uri = root.uri, "root left out: not a `file://` URI");
         }
         let declared = self.connection().capabilities_mut();
         let capability = declared.roots.get_or_insert_with(RootsCapability::new);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bowline_proto::link::{Action, State, StopOutcome};
+use bowline_proto::link::{Action, LinkState, StopOutcome};
 use bowline_proto::{Instant, MonotonicTable};
 use tokio::sync::Mutex;
 
@@ -196,7 +196,7 @@ impl<T: Transport> Driver<T> {
         if !*made_progress {
             core.driver = Some(cx.waker().clone());
         }
-        let is_over = core.link.state() == State::Closed;
+        let is_over = core.link.state() == LinkState::Closed;
         drop(core);
         drop(closed);
         is_over
@@ -217,7 +217,7 @@ impl<T: Transport> Driver<T> {
                 None
             }
             Action::Close(connection)
-                if core.link.state() == State::Closing
+                if core.link.state() == LinkState::Closing
                     && self
                         .transport_state
                         .drain(connection, core.final_messages.drain(..)) =>
@@ -227,7 +227,7 @@ impl<T: Transport> Driver<T> {
             Action::Close(connection) => {
                 let closed = self.transport_state.close(connection);
                 // `Client::stop` waits for this.
-                if core.link.state() == State::Closing {
+                if core.link.state() == LinkState::Closing {
                     core.link.handle_eof(now, connection);
                 }
                 Some(closed)
@@ -243,7 +243,9 @@ impl<T: Transport> Driver<T> {
     /// are larger than most.
     fn release_idle_memory(&mut self, core: &mut Core, now: Instant) {
         match self.idleness {
-            Idleness::Handshaking if core.link.state() == State::Ready => self.shrink_buffers(core),
+            Idleness::Handshaking if core.link.state() == LinkState::Ready => {
+                self.shrink_buffers(core)
+            }
             Idleness::Handshaking | Idleness::Shrunk => {}
             Idleness::Busy => {
                 self.idleness = Idleness::IdleSince(now);
@@ -372,7 +374,7 @@ impl<T> Drop for Driver<T> {
         }
         dispatch.status_events.drain(..).for_each(StatusEvent::emit);
         self.shared.running_handlers.stop_all();
-        self.shared.state.send_replace(State::Closed);
+        self.shared.state.send_replace(LinkState::Closed);
         for event in events.into_iter().chain(dispatch.events) {
             // Subscriptions are waited for as calls are; the rest would need a runtime.
             if let DispatchEvent::Subscription(key, update) = event {

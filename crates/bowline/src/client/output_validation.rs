@@ -251,7 +251,7 @@ mod enabled {
             };
             let outcome = match &result.structured_content {
                 None => {
-                    let message = "there is no structured content, which its outputSchema requires";
+                    let message = "structuredContent is missing, but outputSchema requires it";
                     Err(CheckError::Invalid(message.to_owned()))
                 }
                 Some(content) => output.check(content.as_str()),
@@ -330,12 +330,12 @@ mod enabled {
     impl OutputSchema {
         fn check(&self, content: &str) -> Result<(), CheckError> {
             let schema = self.schema().map_err(|refused| {
-                CheckError::Unchecked(format!("its outputSchema is refused: {refused}"))
+                CheckError::Unchecked(format!("its outputSchema can't be used: {refused}"))
             })?;
             schema.check(content).map_err(|misfit| match misfit {
                 CheckError::Invalid(message) => CheckError::Invalid(message),
                 CheckError::Unchecked(message) => {
-                    CheckError::Unchecked(format!("it can't be checked: {message}"))
+                    CheckError::Unchecked(format!("structuredContent can't be checked: {message}"))
                 }
             })
         }

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use bowline_proto::link::{
-    CallKey, Link, LinkCall, LinkError, LinkEvent, State, StopOutcome, SubscriptionKey, Transition,
+    CallKey, Link, LinkCall, LinkError, LinkEvent, LinkState, StopOutcome, SubscriptionKey,
+    Transition,
 };
 use bowline_proto::{
     Agreement, CallRequest, IdCounter, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
@@ -45,7 +46,7 @@ pub(super) const PROGRESS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Shared {
     core: Mutex<Core>,
-    pub(super) state: watch::Sender<State>,
+    pub(super) state: watch::Sender<LinkState>,
     pub(super) router: Router,
     pub(super) handlers: Handlers,
     pub(super) running_handlers: RunningHandlers,
@@ -86,7 +87,7 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) outcome: Option<Outcome>,
-    /// Whether the server may have seen the call, when it has ended.
+    /// If the server may have seen the call, once it has ended.
     pub(super) sent: Sent,
     /// When it was received.
     pub(super) received_at: Option<Instant>,
@@ -117,7 +118,7 @@ impl Drop for Slot {
 pub(super) struct Dispatch {
     pub(super) wakers: Vec<Waker>,
     pub(super) events: Vec<DispatchEvent>,
-    pub(super) state: Option<State>,
+    pub(super) state: Option<LinkState>,
     /// The events for an operator, at level info.
     pub(super) status_events: Vec<StatusEvent>,
     /// An event for a caller, held back until all of `events`, which precede it, are delivered.
@@ -236,9 +237,12 @@ impl Shared {
         let now = self.now();
         let core = self.lock();
         let closed = match core.link.state() {
-            State::Starting | State::Initializing | State::Ready | State::Backoff => return Ok(()),
-            State::Closed if core.link.has_given_up() => LinkError::GaveUp,
-            State::Closing | State::Closed => LinkError::Shutdown,
+            LinkState::Starting
+            | LinkState::Initializing
+            | LinkState::Ready
+            | LinkState::Backoff => return Ok(()),
+            LinkState::Closed if core.link.has_given_up() => LinkError::GaveUp,
+            LinkState::Closing | LinkState::Closed => LinkError::Shutdown,
         };
         Err(core.refusal(now, closed))
     }
@@ -357,7 +361,7 @@ impl Core {
     /// Returns what a change of the state means to an operator.
     fn status_event(&self, transition: &Transition, now: Instant) -> Option<StatusEvent> {
         let next = match (transition.to, self.link.state()) {
-            (State::Backoff, State::Backoff) => self.link.next_attempt(),
+            (LinkState::Backoff, LinkState::Backoff) => self.link.next_attempt(),
             (_, _) => None,
         };
         let delay = next.map(|at| at.since(now));
@@ -366,7 +370,7 @@ impl Core {
 
     /// Stops the link. Queued notifications and responses are still sent.
     pub(super) fn stop(&mut self, now: Instant) -> StopOutcome {
-        while self.link.state() == State::Ready
+        while self.link.state() == LinkState::Ready
             && let Some(transmit) = self.link.poll_final_transmit()
         {
             match transmit.kind {
@@ -442,7 +446,7 @@ impl Core {
                     dispatch
                         .status_events
                         .extend(self.status_event(&transition, now));
-                    if transition.from == State::Ready {
+                    if transition.from == LinkState::Ready {
                         dispatch.events.push(DispatchEvent::ConnectionLost);
                     }
                     dispatch.state = Some(transition.to);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_proto::link::{State, Transition};
+use bowline_proto::link::{LinkState, Transition};
 use tokio::sync::watch;
 
 use super::shared::Shared;
@@ -23,7 +23,7 @@ use super::shared::Shared;
 #[derive(Debug)]
 pub struct StateChanges {
     shared: Arc<Shared>,
-    changes: watch::Receiver<State>,
+    changes: watch::Receiver<LinkState>,
     /// The number of changes that were returned or missed.
     seen: u64,
     missed: u64,
@@ -57,7 +57,7 @@ impl StateChanges {
                     self.seen += 1;
                     return Some(transition.clone());
                 }
-                if core.link.state() == State::Closed {
+                if core.link.state() == LinkState::Closed {
                     return None;
                 }
             }

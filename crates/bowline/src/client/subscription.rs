@@ -116,7 +116,7 @@ impl Client {
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a subscription is opened when it is awaited"]
+#[must_use = "a subscription is not opened unless it is awaited"]
 #[derive(Clone, Debug)]
 pub struct SubscribeCall<'c> {
     client: &'c Client,

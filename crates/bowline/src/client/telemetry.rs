@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_proto::link::{Cause, State, Transition};
+use bowline_proto::link::{Cause, LinkState, Transition};
 use bowline_proto::{Agreement, CloseReason};
 use tracing::span::EnteredSpan;
 use tracing::{Span, error_span, info, info_span};
@@ -140,10 +140,12 @@ impl StatusEvent {
         delay: Option<Duration>,
     ) -> Option<Self> {
         let is_notable = match transition.to {
-            State::Backoff | State::Closed => true,
+            LinkState::Backoff | LinkState::Closed => true,
             // At once, without a wait.
-            State::Starting => matches!(transition.from, State::Ready | State::Initializing),
-            State::Initializing | State::Ready | State::Closing => false,
+            LinkState::Starting => {
+                matches!(transition.from, LinkState::Ready | LinkState::Initializing)
+            }
+            LinkState::Initializing | LinkState::Ready | LinkState::Closing => false,
         };
         is_notable.then(|| Self::Changed {
             transition: transition.clone(),
@@ -179,9 +181,9 @@ fn connected(session: u64, agreement: &Agreement) {
 fn changed(transition: &Transition, status: Option<ExitStatus>, delay: Option<Duration>) {
     let reason = reason(&transition.cause, status);
     match (transition.from, transition.to, &transition.cause) {
-        (_, State::Closed, Cause::Stopped | Cause::Drained) => info!("client stopped"),
-        (_, State::Closed, _) => info!(reason = &*reason, "client gave up"),
-        (State::Ready, _, _) => info!(reason = &*reason, "connection to the server lost"),
+        (_, LinkState::Closed, Cause::Stopped | Cause::Drained) => info!("client stopped"),
+        (_, LinkState::Closed, _) => info!(reason = &*reason, "client gave up"),
+        (LinkState::Ready, _, _) => info!(reason = &*reason, "connection to the server lost"),
         _ => info!(reason = &*reason, "connection attempt failed"),
     }
     if let Some(delay) = delay {

@@ -47,7 +47,7 @@ const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 type ConfirmationFuture = Pin<Box<dyn Future<Output = bool> + Send>>;
 type ConfirmationHandler = Arc<dyn Fn(Vec<ElicitUrlParams>) -> ConfirmationFuture + Send + Sync>;
 
-/// Whether URL elicitations are handled, and the handler that confirms their end.
+/// The policy for required URL elicitations: refuse them, or the handler that confirms their end.
 #[derive(Clone, Default)]
 pub(super) struct UrlRetryPolicy {
     pub(super) is_enabled: bool,

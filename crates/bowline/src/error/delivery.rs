@@ -1,6 +1,7 @@
-//! Whether a call was sent and may have run, and what can be done about its error.
+//! The delivery of a call that failed: if it was sent, if it may have run, and what can be done
+//! about its error.
 //!
-//! Whether it was sent is not decided here: the core reports it with the outcome of each call.
+//! Nothing is decided here: the core reports with the outcome of each call if it was sent.
 
 use bowline_proto::Sent;
 use bowline_types::Method;
@@ -9,8 +10,8 @@ use super::{Error, ErrorKind, Recovery};
 use crate::connection_failure::ConnectionFailure;
 
 impl Error {
-    /// Returns whether the server may have done what the call asked for: `Some(false)` only when
-    /// it certainly has not, so that the call can be made again.
+    /// Returns `Some(true)` if the server may have executed the call, and `Some(false)` if it
+    /// certainly has not, so that the call can be made again.
     ///
     /// It follows from whether the request was sent, which the core of the connection knows. A
     /// request counts as sent as soon as it is taken from the queue to be written, though it may
@@ -124,7 +125,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the server may do twice what it was asked for.
+    /// Returns `true` if the call may be executed twice.
     fn may_repeat(&self) -> bool {
         let method = || self.operation()?.parse().ok();
         let declared = self.0.details.may_repeat;
@@ -164,7 +165,7 @@ impl Error {
     }
 }
 
-/// Returns whether a request may be made twice: it only reads, or sets what a second one sets
+/// Returns `true` if a request may be made twice: it only reads, or sets what a second one sets
 /// again.
 fn is_repeatable(method: Method) -> bool {
     match method {

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
-use bowline_proto::link::{State, Transition};
+use bowline_proto::link::{LinkState, Transition};
 
 use super::{Inner, Member, Name};
 use crate::client::StateChanges;
@@ -38,7 +38,7 @@ pub enum RegistryEvent {
         /// Its name.
         name: String,
         /// Its state.
-        state: State,
+        state: LinkState,
     },
     /// Its state has changed.
     State {
@@ -160,7 +160,7 @@ impl fmt::Debug for Watch {
 }
 
 impl Known {
-    fn new(member: &Member, name: &Name, pending: &Arc<PendingEvents>) -> (Self, State) {
+    fn new(member: &Member, name: &Name, pending: &Arc<PendingEvents>) -> (Self, LinkState) {
         // Changes before the state: one in between is reported twice, not never.
         let next = next_change(member.client.state_changes());
         let state = member.client.state();

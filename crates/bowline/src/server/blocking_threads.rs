@@ -119,7 +119,7 @@ fn enqueue(job: Job) -> VecDeque<Job> {
     let Err(error) = thread.spawn(run_thread) else {
         return VecDeque::new();
     };
-    tracing::error!(parent: &span, %error, "no thread for a blocking handler");
+    tracing::error!(parent: &span, %error, "the thread of a blocking handler can't be started");
     let mut pool = lock();
     pool.threads -= 1;
     // Other threads run the job, if there are some.

@@ -313,7 +313,7 @@ impl Context {
             QuestionLookup::Found(later) => return later,
             QuestionLookup::NotAllowed => {
                 return failed(
-                    "can't ask the client for input: the method of this request doesn't allow it",
+                    "can't request input from the client during a request of this method",
                 );
             }
             QuestionLookup::TooMany => {
@@ -328,7 +328,7 @@ impl Context {
         }
         // The handler is dropped here by its runner. Tasks that it has spawned may go on.
         self.cancelled().await;
-        failed("the request has ended to ask the client for input")
+        failed("the request was ended to request input from the client")
     }
 
     fn find_answer(&self, key: &str, question: InputRequest) -> QuestionLookup {
@@ -480,7 +480,7 @@ impl Context {
             Ok(nonce) => StateMark::new(nonce, seal.expiry()),
             Err(error) => {
                 tracing::error!(%error, "no random bytes for the state of a request");
-                let message = "can't ask the client for input now";
+                let message = "can't request input from the client now";
                 return Some(Err(ErrorObject::internal_error(message)));
             }
         };

@@ -35,9 +35,9 @@ use super::validation::ToolValidators;
 /// [layer](super::Server::layer) add an [`Extension`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a handler",
-    label = "not something that a handler can ask for",
+    label = "not an extractor",
     note = "arguments of a call need `#[derive(serde::Deserialize, schemars::JsonSchema)]` and must be `Send`",
-    note = "besides them a handler may ask for `Context`, `State<T>`, `Extension<T>`, `Principal`, and `Uri` for resources"
+    note = "a handler may also have parameters of the types `Context`, `State<T>`, `Extension<T>`, `Principal`, and `Uri` for resources"
 )]
 pub trait Extract: Sized + Send + 'static {
     /// Extracts the value from a call.
@@ -303,8 +303,8 @@ impl States {
 /// is_handler(|add: Add, cx: Context| async move { add.a });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "this is no handler",
-    label = "not an async function of arguments that a handler can ask for",
+    message = "this is not a handler",
+    label = "not an async function whose parameters are extractors",
     note = "a handler is a closure or function that is `Clone + Send + Sync + 'static`, returns a `Send` future, \
             and has up to six arguments: `Context`, `State<T>`, `Extension<T>`, `Principal`, `Uri` for resources, \
             and at most one type of your own with `#[derive(serde::Deserialize, schemars::JsonSchema)]`"

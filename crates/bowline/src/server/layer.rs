@@ -73,7 +73,7 @@ where
         error.map_or_else(
             |error| {
                 layer_failed(&context, &error);
-                ErrorObject::internal_error("the request was not served")
+                ErrorObject::internal_error("a middleware layer failed")
             },
             |error| *error,
         )

@@ -25,7 +25,7 @@ use super::telemetry::{handler_failed, result_not_encoded};
 /// are. `Result` with a [`ToolError`] makes `?` work.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the result of a tool",
-    label = "not something that a tool can return",
+    label = "not a result type of tools",
     note = "wrap a type of your own in `Json(…)`: it needs `#[derive(serde::Serialize, schemars::JsonSchema)]`",
     note = "content, text and numbers can be returned as they are; an `Option` needs `.ok_or(\"why\")`",
     note = "errors go into `Result<_, ToolError>`"
@@ -259,9 +259,9 @@ impl fmt::Debug for ToolError {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the error of a handler",
     label = "not an error that a handler can return",
-    note = "for words that the model should see implement `IntoToolError` for it, or return `ToolError::new(\"…\")`, \
+    note = "to send a message to the model, implement `IntoToolError` for it, or return `ToolError::new(\"…\")`, \
             a `String` or a `&'static str`",
-    note = "what implements `std::error::Error` instead is logged, and the client learns only that the tool failed"
+    note = "an error that only implements `std::error::Error` is logged, and the client receives \"the tool failed\""
 )]
 pub trait IntoToolError {
     /// What the client gets.

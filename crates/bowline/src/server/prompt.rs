@@ -27,8 +27,8 @@ type Run = dyn Fn(StringArguments<'_>, &Context) -> Result<PromptFuture, Rejecti
 /// `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a prompt",
-    label = "not something that a prompt can be",
-    note = "return text (`String`, `&'static str`), `PromptMessage`, a list of them, `GetPromptResult`, \
+    label = "not a result type of prompts",
+    note = "return text (`String`, `&'static str`), `PromptMessage`, a list of messages, `GetPromptResult`, \
             or a `Result` with a `ToolError`"
 )]
 pub trait IntoPrompt {
@@ -249,8 +249,8 @@ pub struct CompletionInput {
 /// [`Completion`], or a `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a completion",
-    label = "not suggestions",
-    note = "return a list of texts (`Vec<String>`, `Vec<&'static str>`), `Completion`, or a `Result` with a \
+    label = "not a list of suggestions",
+    note = "return a list of strings (`Vec<String>`, `Vec<&'static str>`), `Completion`, or a `Result` with a \
             `ToolError`"
 )]
 pub trait IntoCompletion {

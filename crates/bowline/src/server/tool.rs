@@ -120,7 +120,7 @@ where
 
 fn input_schema(name: &str, needs: &mut HandlerRequirements) -> (InputSchema, Option<String>) {
     if needs.arguments > 1 {
-        let message = format!("tool {name}: its handler asks for arguments twice");
+        let message = format!("tool {name}: its handler has two parameters for the arguments");
         return (InputSchema::empty(), Some(message));
     }
     let Some(schema) = needs.schema.take() else {

@@ -75,7 +75,7 @@ mod enabled {
             let output = output.map_or("{}", |schema| schema.as_object().as_str());
             let wrong_output = self.result.compile(output);
             let of =
-                |kind, message| format!("tool {}: its {kind} is refused: {message}", tool.name);
+                |kind, message| format!("tool {}: its {kind} can't be used: {message}", tool.name);
             let wrong_input = wrong_input.map(|message| of("inputSchema", message));
             wrong_input.or(wrong_output.map(|message| of("outputSchema", message)))
         }

@@ -40,7 +40,7 @@ impl Transport for SingleStream {
     async fn open(&mut self) -> Result<Stream, OpenError> {
         let stream = self.0.take();
         stream.ok_or_else(|| {
-            OpenError::permanent("this stream was already used: it can be opened once")
+            OpenError::permanent("this stream was already used: it can be opened only once")
         })
     }
 

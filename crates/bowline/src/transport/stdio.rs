@@ -57,7 +57,7 @@ impl Stdio {
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         if IS_TAKEN.swap(true, Ordering::Relaxed) {
             return Err(io::Error::other(
-                "stdin was already taken: it can be used once in a process",
+                "stdin was already taken: it can be used only once in a process",
             ));
         }
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;

@@ -102,11 +102,12 @@ async fn the_events_of_three_servers_are_told_apart() -> Test {
     }
     for (number, name) in names.iter().enumerate() {
         let events = collected.all_events().into_iter();
-        let of_server = |it: &Logged| it.of_span("server") == Some(name);
+        let of_server = |event: &Logged| event.of_span("server") == Some(name);
         let events: Vec<_> = events.filter(of_server).collect();
         let count = |message: &str, method: &str| {
-            let is_it =
-                |it: &&Logged| it.message() == message && it.field("method") == Some(method);
+            let is_it = |event: &&Logged| {
+                event.message() == message && event.field("method") == Some(method)
+            };
             events.iter().filter(is_it).count()
         };
         for message in ["request started", "request finished"] {
@@ -114,8 +115,8 @@ async fn the_events_of_three_servers_are_told_apart() -> Test {
         }
         let handled = count("a handler of the user's", "notifications/message");
         assert_eq!(handled, number + 1, "{name}");
-        let is_new = |it: &&Logged| it.of_span("session") == Some("2");
-        assert_eq!(events.iter().any(|it| is_new(&it)), *name == "mail");
+        let is_new = |event: &Logged| event.of_span("session") == Some("2");
+        assert_eq!(events.iter().any(is_new), *name == "mail");
     }
     Ok(())
 }
@@ -194,7 +195,10 @@ async fn a_handler_that_fails_or_panics_names_what_it_serves() {
             ("handler failed", "prompt", "summarize"),
         ];
         let events = collected.events();
-        for event in events.iter().filter(|it| it.level == Level::ERROR) {
+        for event in events
+            .iter()
+            .filter(|candidate| candidate.level == Level::ERROR)
+        {
             let is_it = |(message, field, name): &(&str, &str, &str)| {
                 event.message() == *message
                     && event.fields.get(*field).map(String::as_str) == Some(*name)
@@ -260,9 +264,11 @@ async fn events_of_a_handler_are_in_the_span_of_its_request() {
 
     let events = collected.all_events().into_iter();
     let events: Vec<_> = events
-        .filter(|it| it.target.starts_with("it::telemetry"))
+        .filter(|event| event.target.starts_with("event::telemetry"))
         .collect();
-    let tools = events.iter().map(|it| (it.message(), it.of_span("tool")));
+    let tools = events
+        .iter()
+        .map(|event| (event.message(), event.of_span("tool")));
     assert_eq!(
         tools.collect::<Vec<_>>(),
         [
@@ -308,7 +314,7 @@ async fn info_tells_of_the_clients_of_a_server() {
         client.stop().await;
         serving.await.expect("no panic").expect("it ended well");
         let events = collected.events().into_iter();
-        let of_server = |it: &Logged| it.of_span("client") == Some("client");
+        let of_server = |event: &Logged| event.of_span("client") == Some("client");
         let events: Vec<_> = events.filter(of_server).collect();
         let messages = events.iter().map(Logged::message);
         assert_eq!(
@@ -361,7 +367,7 @@ mod processes {
         let events = collected.events();
         all_have_a_message(&events);
         let of = |message: &str| {
-            let found = events.iter().find(|it| it.message() == message);
+            let found = events.iter().find(|event| event.message() == message);
             found.unwrap_or_else(|| panic!("no {message}"))
         };
         let started = of("server process started");

@@ -73,7 +73,8 @@ impl Collected {
     /// Those of Bowline.
     pub(crate) fn events(&self) -> Vec<Logged> {
         let kept = self.kept();
-        let ours = |it: &&Logged| it.target == "bowline" || it.target.starts_with("bowline::");
+        let ours =
+            |event: &&Logged| event.target == "bowline" || event.target.starts_with("bowline::");
         kept.events.iter().filter(ours).cloned().collect()
     }
 
@@ -193,7 +194,7 @@ impl Subscriber for Collected {
     fn exit(&self, id: &Id) {
         let mut kept = self.kept();
         let entered = kept.entered.entry(thread::current().id()).or_default();
-        if let Some(last) = entered.iter().rposition(|it| *it == id.into_u64()) {
+        if let Some(last) = entered.iter().rposition(|span| *span == id.into_u64()) {
             entered.remove(last);
         }
     }

@@ -150,7 +150,7 @@ fn errors_have_the_position_of_the_field() {
         ),
         (
             r#"{"command": "x", "envFile": "/dev/zero"}"#,
-            "mcp.json:1:29: server `x`: envFile: /dev/zero: it is no regular file",
+            "mcp.json:1:29: server `x`: envFile: /dev/zero: it is not a regular file",
         ),
         (
             r#"{"command": "x", "args": ["y", "${A"]}"#,

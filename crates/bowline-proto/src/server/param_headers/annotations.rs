@@ -53,7 +53,7 @@ pub enum AnnotationFault {
     NotAToken,
     /// More than names of `properties` leads to it.
     OutOfReach,
-    /// It stands beside a reference, so that the schema is somewhere else.
+    /// It is next to a $ref, so that the schema is somewhere else.
     BesideReference,
     /// The property has no type, several, or none of those that a header can carry.
     WrongType,
@@ -68,16 +68,16 @@ pub enum AnnotationFault {
 impl fmt::Display for AnnotationFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAString => f.write_str("is no string"),
-            Self::NotAToken => f.write_str("is no name that a header can have"),
-            Self::OutOfReach => f.write_str("is not reached through `properties` alone"),
-            Self::BesideReference => f.write_str("stands beside a reference"),
+            Self::NotAString => f.write_str("is not a string"),
+            Self::NotAToken => f.write_str("is not a valid header name"),
+            Self::OutOfReach => f.write_str("is below a keyword other than `properties`"),
+            Self::BesideReference => f.write_str("is next to a $ref"),
             Self::WrongType => {
-                f.write_str("is on a property that is no integer, string or boolean")
+                f.write_str("is on a property that is not an integer, string or boolean")
             }
-            Self::NotUnique => f.write_str("has the name of another one"),
-            Self::TooMany => write!(f, "is one more than {}", ParamHeaders::MAX),
-            Self::TooDeep => f.write_str("can't be looked for, the schema is nested too deep"),
+            Self::NotUnique => f.write_str("has the same name as another x-mcp-header"),
+            Self::TooMany => write!(f, "exceeds the limit of {} headers", ParamHeaders::MAX),
+            Self::TooDeep => f.write_str("can't be found: the schema is nested too deeply"),
         }
     }
 }

@@ -207,7 +207,7 @@ impl Session {
                 self.endpoint.push_event(SessionEvent::Ready);
             }
             (Some(Method::Initialized), _) => {
-                self.handle_violation(now, "initialized where it doesn't belong");
+                self.handle_violation(now, "unexpected notifications/initialized");
             }
             (Some(Method::Cancelled), _) => self.handle_cancelled(now, note.params),
             (Some(Method::Progress), _) => self.handle_progress(now, frame, note.params),
@@ -251,7 +251,7 @@ impl Session {
             // Spec, basic/utilities/cancellation: unknown ones are ignored.
             None => self
                 .endpoint
-                .count_dropped_notification("a cancellation of no open request"),
+                .count_dropped_notification("a cancellation of a request that is not open"),
         }
     }
 
@@ -266,7 +266,7 @@ impl Session {
             }
             (_, _) => self
                 .endpoint
-                .count_dropped_notification("progress of no open call"),
+                .count_dropped_notification("progress of a call that is not open"),
         }
     }
 

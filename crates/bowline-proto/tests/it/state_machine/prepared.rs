@@ -1,7 +1,7 @@
 //! The preparations of the cases, and what is done to them.
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{Backoff, LinkCall, State};
+use bowline_proto::link::{Backoff, LinkCall, LinkState};
 use bowline_proto::{CallRequest, Carrier, IdCounter, Keepalive, Timeouts};
 
 use super::rig::{Rig, call_id, seconds};
@@ -15,7 +15,7 @@ pub(crate) fn nothing(_: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn ready() -> Rig {
-    Rig::of(State::Ready)
+    Rig::of(LinkState::Ready)
 }
 
 /// It was ready, was lost, and is being opened again.
@@ -25,7 +25,7 @@ pub(crate) fn was_ready() -> Rig {
     rig.settle();
     rig.wait(seconds(2));
     rig.settle();
-    assert_eq!(rig.link.state(), State::Starting);
+    assert_eq!(rig.link.state(), LinkState::Starting);
     rig
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn unknown_revision(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn asked_twice() -> Rig {
-    let mut rig = Rig::of(State::Initializing);
+    let mut rig = Rig::of(LinkState::Initializing);
     super::subjects::discover_other(&mut rig);
     rig.settle();
     rig
@@ -72,7 +72,7 @@ pub(crate) fn asked_again(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn falling_back() -> Rig {
-    let mut rig = Rig::of(State::Initializing);
+    let mut rig = Rig::of(LinkState::Initializing);
     rig.fall_back();
     rig
 }
@@ -103,7 +103,7 @@ pub(crate) fn one_pending() -> Rig {
     Rig::new(|config| {
         config.limits().max_pending(1);
     })
-    .to(State::Ready)
+    .to(LinkState::Ready)
 }
 
 pub(crate) fn busy_once(rig: &mut Rig) -> Option<String> {
@@ -129,7 +129,7 @@ pub(crate) fn busy(rig: &mut Rig) -> Option<String> {
 }
 
 pub(crate) fn one_stream() -> Rig {
-    Rig::http().to(State::Ready)
+    Rig::http().to(LinkState::Ready)
 }
 
 pub(crate) fn two_streams() -> Rig {
@@ -223,7 +223,7 @@ pub(crate) fn refused(rig: &mut Rig) -> Option<String> {
 
 /// The probe, `initialize` and one call are made; there is one more id.
 pub(crate) fn few_ids() -> Rig {
-    Rig::with(IdCounter::starting_at(LAST_ID - 3), |_| {}, |_| {}).to(State::Ready)
+    Rig::with(IdCounter::starting_at(LAST_ID - 3), |_| {}, |_| {}).to(LinkState::Ready)
 }
 
 pub(crate) fn no_ids() -> Rig {
@@ -250,7 +250,7 @@ pub(crate) fn keepalive() -> Rig {
     Rig::new(|config| {
         config.keepalive(Some(Keepalive::new(seconds(10), 2)));
     })
-    .to(State::Ready)
+    .to(LinkState::Ready)
 }
 
 pub(crate) fn silence(rig: &mut Rig) -> Option<String> {
@@ -304,12 +304,12 @@ fn exhaustible() -> Rig {
 }
 
 pub(crate) fn last_attempt() -> Rig {
-    exhaustible().to(State::Starting)
+    exhaustible().to(LinkState::Starting)
 }
 
 /// A connection that has lasted is no failed attempt.
 pub(crate) fn last_attempt_ready() -> Rig {
-    let mut rig = exhaustible().to(State::Ready);
+    let mut rig = exhaustible().to(LinkState::Ready);
     rig.wait(seconds(10));
     rig
 }

@@ -4,47 +4,50 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{CallKey, LinkCall, State, StopOutcome};
+use bowline_proto::link::{CallKey, LinkCall, LinkState, StopOutcome};
 use bowline_proto::{CallRequest, Instant};
 
 use super::events::EVENTS;
 use super::rig::{Rig, call_id, seconds};
 
 /// The edges of docs/state-machine.md.
-const EDGES: &[(State, &[State])] = &[
+const EDGES: &[(LinkState, &[LinkState])] = &[
     (
-        State::Starting,
+        LinkState::Starting,
         &[
-            State::Starting,
-            State::Initializing,
-            State::Backoff,
-            State::Closing,
-            State::Closed,
+            LinkState::Starting,
+            LinkState::Initializing,
+            LinkState::Backoff,
+            LinkState::Closing,
+            LinkState::Closed,
         ],
     ),
     (
-        State::Initializing,
+        LinkState::Initializing,
         &[
-            State::Starting,
-            State::Ready,
-            State::Backoff,
-            State::Closing,
-            State::Closed,
+            LinkState::Starting,
+            LinkState::Ready,
+            LinkState::Backoff,
+            LinkState::Closing,
+            LinkState::Closed,
         ],
     ),
     (
-        State::Ready,
+        LinkState::Ready,
         &[
-            State::Starting,
-            State::Initializing,
-            State::Backoff,
-            State::Closing,
-            State::Closed,
+            LinkState::Starting,
+            LinkState::Initializing,
+            LinkState::Backoff,
+            LinkState::Closing,
+            LinkState::Closed,
         ],
     ),
-    (State::Backoff, &[State::Starting, State::Closed]),
-    (State::Closing, &[State::Closed]),
-    (State::Closed, &[]),
+    (
+        LinkState::Backoff,
+        &[LinkState::Starting, LinkState::Closed],
+    ),
+    (LinkState::Closing, &[LinkState::Closed]),
+    (LinkState::Closed, &[]),
 ];
 
 // proves: CN-2, CN-7, CN-25, F-LC-11
@@ -76,14 +79,14 @@ fn walk(seed: u64) {
         assert!(rig.link.pending() + rig.ended.len() == made.len(), "{seed}");
     }
     check_transitions(&rig, seed);
-    let was_over = [State::Closing, State::Closed].contains(&rig.link.state());
+    let was_over = [LinkState::Closing, LinkState::Closed].contains(&rig.link.state());
     let stop = rig.link.stop(rig.now);
     assert_eq!(stop == StopOutcome::AlreadyClosing, was_over);
     rig.settle();
     assert_eq!(rig.link.pending(), 0, "{seed}");
     rig.wait(Duration::from_millis(50));
     rig.settle();
-    assert_eq!(rig.link.state(), State::Closed, "{seed}");
+    assert_eq!(rig.link.state(), LinkState::Closed, "{seed}");
     assert_eq!(rig.link.poll_timeout(), None, "{seed}");
     let ended: BTreeSet<_> = rig.ended.iter().copied().collect();
     assert_eq!(ended.len(), rig.ended.len(), "{seed}: a call ended twice");
@@ -142,7 +145,7 @@ fn step(rig: &mut Rig, chance: &mut Chance, made: &mut BTreeSet<CallKey>) {
 
 /// Transitions are reported without a gap, by legal edges only, and remembered.
 fn check_transitions(rig: &Rig, seed: u64) {
-    let mut state = State::Starting;
+    let mut state = LinkState::Starting;
     let mut session = 0;
     let mut at = Instant::START;
     for transition in &rig.transitions {
@@ -151,7 +154,7 @@ fn check_transitions(rig: &Rig, seed: u64) {
         let edges = EDGES.iter().find(|(from, _)| *from == state);
         let (_, to) = edges.expect("every state has its edges");
         assert!(to.contains(&transition.to), "{seed}: {transition}");
-        let is_new = u64::from(transition.to == State::Ready);
+        let is_new = u64::from(transition.to == LinkState::Ready);
         assert_eq!(transition.session, session + is_new, "{seed}: {transition}");
         (state, session, at) = (transition.to, transition.session, transition.at);
     }

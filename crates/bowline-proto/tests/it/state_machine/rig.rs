@@ -5,8 +5,8 @@ use std::time::Duration;
 use bowline_proto::codec::{FrameLimits, Oversize};
 use bowline_proto::connection::StreamEnd;
 use bowline_proto::link::{
-    Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkError, LinkEvent, State, StopOutcome,
-    Transition,
+    Action, CallKey, ConnectionId, LinkCall, LinkConfig, LinkError, LinkEvent, LinkState,
+    StopOutcome, Transition,
 };
 use bowline_proto::{
     CallId, CallRequest, Carrier, Config, IdCounter, Instant, Link, Outcome, RequestKey, Sent,
@@ -87,30 +87,30 @@ impl Rig {
     }
 
     /// Brings a link into a state: with a call that waits, or one that is with the server.
-    pub(crate) fn of(state: State) -> Self {
+    pub(crate) fn of(state: LinkState) -> Self {
         Self::new(|_| {}).to(state)
     }
 
-    pub(crate) fn to(mut self, state: State) -> Self {
+    pub(crate) fn to(mut self, state: LinkState) -> Self {
         match state {
-            State::Starting => self.wait_for_ready(),
-            State::Initializing => {
+            LinkState::Starting => self.wait_for_ready(),
+            LinkState::Initializing => {
                 self.wait_for_ready();
                 self.open();
             }
-            State::Ready => self.become_ready(),
-            State::Backoff => {
+            LinkState::Ready => self.become_ready(),
+            LinkState::Backoff => {
                 self.wait_for_ready();
                 let connection_id = self.connection_id.expect("it was opened");
                 let error = bowline_proto::link::OpenError::transient("refused");
                 self.link.handle_open_failed(self.now, connection_id, error);
             }
-            State::Closing => {
+            LinkState::Closing => {
                 self.become_ready();
                 assert_eq!(self.link.stop(self.now), StopOutcome::Started);
             }
-            State::Closed => {
-                self = self.to(State::Closing);
+            LinkState::Closed => {
+                self = self.to(LinkState::Closing);
                 self.wait(Duration::from_millis(50));
             }
         }
@@ -138,7 +138,7 @@ impl Rig {
 
     /// The server doesn't know the probe: `initialize` is sent.
     pub(crate) fn fall_back(&mut self) {
-        if self.link.state() == State::Initializing {
+        if self.link.state() == LinkState::Initializing {
             self.refuse(-32601, "null");
             self.settle();
         }
@@ -318,7 +318,7 @@ impl Rig {
         let left = self.link.poll_timeout().map(|at| at.since(self.now));
         match left.filter(|left| *left <= seconds(60)) {
             None => "none".into(),
-            Some(left) if self.link.state() == State::Backoff => match left.as_millis() {
+            Some(left) if self.link.state() == LinkState::Backoff => match left.as_millis() {
                 0 => "now".into(),
                 800..=1200 => "first wait".into(),
                 1201..=2400 => "second wait".into(),

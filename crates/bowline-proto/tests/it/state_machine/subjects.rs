@@ -1,7 +1,7 @@
 //! The events, as they are done to a rig.
 
 use bowline_proto::connection::StreamEnd;
-use bowline_proto::link::{LinkCall, OpenError, State};
+use bowline_proto::link::{LinkCall, LinkState, OpenError};
 use bowline_proto::{CallRequest, Payload};
 use bowline_types::JsonObject;
 
@@ -84,7 +84,7 @@ pub(crate) fn initialize_error(rig: &mut Rig) -> Option<String> {
 
 /// The probe has not been answered when `initialize` is refused.
 pub(crate) fn slow_modern(rig: &mut Rig) -> Option<String> {
-    if rig.link.state() == State::Initializing {
+    if rig.link.state() == LinkState::Initializing {
         timer(rig);
         rig.settle();
     }

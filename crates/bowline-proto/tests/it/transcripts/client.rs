@@ -111,7 +111,7 @@ impl Player for Client {
 }
 
 impl Client {
-    /// What the application wants. Whether it is such a command.
+    /// Runs a command of the application. Returns `false` for another command.
     fn wants(&mut self, script: &mut Script, name: &str, rest: &str) -> bool {
         let now = script.now();
         match name {

@@ -78,7 +78,7 @@ impl Http {
         }
     }
 
-    /// What is to be done with a request of the handshake era. Whether it is handed on.
+    /// Routes a request of the handshake era. Returns `true` if it is passed on.
     fn handshake_era(
         &self,
         script: &mut Script,

@@ -140,7 +140,7 @@ impl Server {
         self.http.request(script, frame, &mut self.session);
     }
 
-    /// What the application wants. Whether it is such a command.
+    /// Runs a command of the application. Returns `false` for another command.
     fn wants(&mut self, script: &mut Script, name: &str, rest: &str) -> bool {
         let now = script.now();
         let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));

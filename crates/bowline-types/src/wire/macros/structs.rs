@@ -121,7 +121,7 @@ macro_rules! wire_struct {
             }
         }
 
-        impl $crate::wire::Members for $name {
+        impl $crate::wire::EncodeMembers for $name {
             #[allow(unused_variables, reason = "some types have no members, some no `_meta`")]
             fn encode_members(
                 &self,
@@ -156,7 +156,7 @@ macro_rules! wire_struct {
                 encoder: &mut $crate::json::Encoder<'_>,
             ) -> Result<(), $crate::json::NotInRevision> {
                 encoder.begin_object();
-                $crate::wire::Members::encode_members(self, encoder, true)?;
+                $crate::wire::EncodeMembers::encode_members(self, encoder, true)?;
                 encoder.end_object();
                 Ok(())
             }

@@ -311,9 +311,12 @@ impl Tape {
     /// A name with one letter of full width.
     fn wide(&mut self, name: &str) -> String {
         let at = self.place(name.len());
-        let wide = |(place, letter): (usize, char)| match place == at {
-            true => char::from_u32(u32::from(letter) + 0xfee0).unwrap_or(letter),
-            false => letter,
+        let wide = |(place, letter): (usize, char)| {
+            if place == at {
+                char::from_u32(u32::from(letter) + 0xfee0).unwrap_or(letter)
+            } else {
+                letter
+            }
         };
         name.chars()
             .enumerate()

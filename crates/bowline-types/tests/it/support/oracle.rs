@@ -107,17 +107,17 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
     let ambiguous = members.ambiguous_params();
     match parsed {
         Ok(envelope) => {
-            let said = Said::by(&envelope);
-            assert!(faults.is_empty(), "{said:?} in spite of {faults:?}");
-            assert!(!ambiguous, "{said:?} with names that are not clear");
+            let found = Said::by(&envelope);
+            assert!(faults.is_empty(), "{found:?} in spite of {faults:?}");
+            assert!(!ambiguous, "{found:?} with names that are not clear");
             let expected = members.say();
-            assert_eq!(said, expected);
+            assert_eq!(found, expected);
             // The very bytes of the frame, not a copy of them.
             assert_eq!(
-                said.payload.map(str::as_ptr),
+                found.payload.map(str::as_ptr),
                 expected.payload.map(str::as_ptr)
             );
-            check_value(json, &said);
+            check_value(json, &found);
         }
         Err(error) => {
             let is_true = match error.fault() {
@@ -132,7 +132,7 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
 }
 
 /// Compares with what an ordinary parser makes of the message.
-fn check_value(json: &str, said: &Said<'_>) {
+fn check_value(json: &str, found: &Said<'_>) {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     // It is no deeper than our limit, which is one level more than this one.
     deserializer.disable_recursion_limit();
@@ -158,10 +158,10 @@ fn check_value(json: &str, said: &Said<'_>) {
     };
     let kind = Kind::of(has("method"), has("id"), has("result"), has("error"));
     let parse = |json| serde_json::from_str(json).expect("a part of what has been parsed");
-    let id: Option<Value> = said.id.as_deref().map(parse);
-    let payload: Option<Value> = said.payload.map(parse);
+    let id: Option<Value> = found.id.as_deref().map(parse);
+    let payload: Option<Value> = found.payload.map(parse);
     assert_eq!(value.get("jsonrpc"), Some(&Value::from("2.0")));
-    assert_eq!(kind, Some(said.kind));
+    assert_eq!(kind, Some(found.kind));
     let written = value.get("id").filter(|id| !id.is_null());
     match written
         .and_then(Value::as_f64)
@@ -173,9 +173,9 @@ fn check_value(json: &str, said: &Said<'_>) {
     }
     assert_eq!(
         value.get("method"),
-        said.method.as_deref().map(Value::from).as_ref()
+        found.method.as_deref().map(Value::from).as_ref()
     );
-    assert_eq!(said_of(said.kind.payload()), payload.as_ref());
+    assert_eq!(said_of(found.kind.payload()), payload.as_ref());
 }
 
 /// What a message says.
@@ -274,9 +274,10 @@ impl<'a> Members<'a> {
             }
         };
         demand("jsonrpc", is_version, Fault::WrongVersion);
-        match self.is_answer() {
-            true => demand("id", is_id_of_answer_or_null, Fault::InvalidId),
-            false => demand("id", is_id_or_null, Fault::InvalidId),
+        if self.is_answer() {
+            demand("id", is_id_of_answer_or_null, Fault::InvalidId)
+        } else {
+            demand("id", is_id_or_null, Fault::InvalidId)
         }
         demand("method", is_string, Fault::InvalidMethod);
         demand("params", is_object_or_null, Fault::ParamsNotAnObject);
@@ -286,7 +287,7 @@ impl<'a> Members<'a> {
         faults
     }
 
-    /// Whether a parser may read the parameters in another way than we do.
+    /// Returns `true` if another parser may read the parameters differently.
     fn ambiguous_params(&self) -> bool {
         let method = self.all("method").last().and_then(string);
         let params: Option<Members<'_>> = self
@@ -370,10 +371,7 @@ impl<'a> Members<'a> {
 
     /// The id as JSON. None when there are several that differ.
     fn id(&self) -> Option<String> {
-        let id = match self.is_answer() {
-            true => id_of_answer,
-            false => id,
-        };
+        let id = if self.is_answer() { id_of_answer } else { id };
         let mut ids = self.all("id").map(id);
         let first = ids.next()?;
         ids.all(|other| other == first).then_some(first)?
@@ -550,9 +548,10 @@ fn id_of_answer(json: &str) -> Option<String> {
         // As many zeros on both sides as the point is moved.
         let zeros = "0".repeat(by);
         let (whole, fraction) = (zeros.clone() + whole, fraction.to_owned() + &zeros);
-        let point = match exponent < 0 {
-            true => whole.len() - by,
-            false => whole.len() + by,
+        let point = if exponent < 0 {
+            whole.len() - by
+        } else {
+            whole.len() + by
         };
         let digits = whole + &fraction;
         let (whole, fraction) = digits.split_at(point);

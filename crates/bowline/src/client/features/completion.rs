@@ -26,7 +26,7 @@ use crate::error::Error;
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a call is made when it is awaited"]
+#[must_use = "a call does nothing unless it is awaited"]
 #[derive(Clone)]
 pub struct CompletionCall<'c> {
     client: &'c Client,

@@ -152,7 +152,7 @@ pub(super) fn page<'c, R: RequestMethod>(
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a list is fetched while it is gone through"]
+#[must_use = "pages are fetched only when they are requested with `next`"]
 pub struct Pages<'c, P: ListPage> {
     client: &'c Client,
     method: Method,
@@ -169,7 +169,7 @@ pub struct Pages<'c, P: ListPage> {
     session: u64,
     /// A page was kept, and the server may have forgotten where it leads.
     used_cache: bool,
-    /// Whether a request for a page was sent.
+    /// If a request for a page was sent.
     sent: Sent,
     has_restarted: bool,
     options: ListOptions,
@@ -412,7 +412,7 @@ impl<'c, P: ListPage> Pages<'c, P> {
     }
 
     fn connection_lost(&self) -> Error {
-        let message = "between two pages: fetch the list again from its first page";
+        let message = "between two pages of the list (fetch it again from its first page)";
         self.in_list(Error::new(ErrorKind::TransportDown, message))
     }
 
@@ -428,7 +428,7 @@ impl<'c, P: ListPage> Pages<'c, P> {
         let most = self.options.max_bytes;
         let message = format!(
             "the list has more than {most} bytes \
-             (go through its pages, or raise the limit with `max_bytes`)"
+             (fetch it page by page, or raise the limit with `max_bytes`)"
         );
         self.in_list(Error::new(ErrorKind::OversizedFrame, message))
     }
@@ -455,7 +455,7 @@ impl<'c, P: ListPage> Pages<'c, P> {
 }
 
 /// A whole list that has not been fetched yet. Await it to fetch it; see [`Pages::collect`].
-#[must_use = "a list is fetched when it is awaited"]
+#[must_use = "a list is not fetched unless it is awaited"]
 pub struct WholeList<'c, P: ListPage> {
     pages: Pages<'c, P>,
 }

@@ -22,7 +22,7 @@ pub(super) enum TaskPreference {
     Always(Option<Duration>),
 }
 
-/// Whether a task was requested.
+/// The request of a task: made, not made, or decided when the call was sent last.
 pub(super) enum TaskRequested {
     Yes,
     No,

@@ -28,7 +28,7 @@ use crate::client::{Client, Params};
 use crate::error::{Error, ErrorKind};
 
 /// A call of a tool that has not been made yet. Await it to make it.
-#[must_use = "a call is made when it is awaited"]
+#[must_use = "a call does nothing unless it is awaited"]
 pub struct ToolCall<'c> {
     pub(super) client: &'c Client,
     pub(super) call: Call<'c>,
@@ -108,7 +108,7 @@ impl ToolCall<'_> {
         self.into_future()
     }
 
-    /// Encodes the call: now, or when it is sent. Returns whether a task is requested, and the
+    /// Encodes the call: now, or when it is sent. Returns if a task is requested, and the
     /// revision in which it is encoded, where that is known.
     fn prepare(&mut self, shared: &Shared) -> Result<(TaskRequested, Option<Revision>), Error> {
         let encoded_params = std::mem::take(&mut self.encoded_params);
@@ -231,7 +231,7 @@ pub struct PendingToolCall {
 enum ToolCallPhase {
     Call {
         shared: Arc<Shared>,
-        /// Whether a task was requested.
+        /// The request of a task.
         requested: TaskRequested,
         limits: WaitLimits,
     },

@@ -137,6 +137,6 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}");
         }
         let error = encode([("x", f64::NAN)], None).expect_err("no number");
-        assert!(error.to_string().contains("no number of JSON"), "{error}");
+        assert!(error.to_string().contains("not a JSON number"), "{error}");
     }
 }

@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind};
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a call is made when it is awaited"]
+#[must_use = "a call does nothing unless it is awaited"]
 pub struct TypedCall<'c, T> {
     pub(super) call: Call<'c>,
     /// Its key in the cache, when it may be cached.

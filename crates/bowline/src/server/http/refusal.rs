@@ -69,7 +69,7 @@ impl HttpRefusal {
     /// 405, with the methods that are allowed.
     pub(super) fn method_not_allowed(method: &::http::Method, allow: &'static str) -> Self {
         let shown = Shown(method.as_str().as_bytes());
-        let message = format_args!("HTTP method {shown} isn't allowed here (allowed: {allow})");
+        let message = format_args!("HTTP method {shown} is not allowed (allowed: {allow})");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, message)
             .with_header(ALLOW, HeaderValue::from_static(allow))
     }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(response.headers()["cache-control"], "no-store");
         assert_eq!(response.headers()["content-type"], "application/json");
         assert!(!response.headers().contains_key("connection"));
-        let text = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"HTTP method \"PUT\" isn't allowed here (allowed: POST)"}}"#;
+        let text = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"HTTP method \"PUT\" is not allowed (allowed: POST)"}}"#;
         assert_eq!(response.body(), text);
     }
 

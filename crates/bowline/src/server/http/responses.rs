@@ -60,7 +60,7 @@ pub(super) fn server_ends() -> HttpRefusal {
 
 /// The refusal of an `initialize` beyond the limit on sessions.
 pub(super) fn too_many_sessions(too_many: TooManySessions) -> HttpRefusal {
-    unavailable("there are too many sessions", too_many.retry_after)
+    unavailable("too many sessions, try again later", too_many.retry_after)
 }
 
 /// The refusal of a request beyond the limit on streams of a session.
@@ -77,15 +77,15 @@ pub(super) fn unreadable_body(error: BodyError, config: &HttpConfig) -> HttpRefu
     let refusal = match error {
         BodyError::TooLarge => {
             let limit = config.max_body_bytes;
-            let message = format_args!("the body is larger than {limit} bytes");
+            let message = format_args!("the request body is larger than {limit} bytes");
             HttpRefusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
         }
         BodyError::TooSlow => {
             let seconds = config.body_timeout.as_secs_f32();
-            let message = format_args!("the body has not arrived within {seconds} s");
+            let message = format_args!("the request body was not received within {seconds} s");
             HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, message)
         }
-        BodyError::Lost => HttpRefusal::bad_request("the body has ended before its end"),
+        BodyError::Lost => HttpRefusal::bad_request("the request body is incomplete"),
     };
     refusal.closing()
 }
@@ -97,7 +97,7 @@ pub(super) fn new_session_id() -> Result<SessionId, HttpRefusal> {
     });
     id.and_then(|id| SessionId::new(&id).map_err(|_| ()))
         .map_err(|()| {
-            let message = "no session can be opened";
+            let message = "can't create a session";
             HttpRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, message)
         })
 }

@@ -12,9 +12,9 @@ use crate::server::output::IntoToolError;
 /// A type that the handler of a resource may return: a string, bytes, contents, or a `Result` of
 /// these.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be what a resource contains",
-    label = "not something that a resource can contain",
-    note = "return text (`String`, `&'static str`), bytes (`Vec<u8>`), `ResourceContents`, a list of them, \
+    message = "`{Self}` can't be the contents of a resource",
+    label = "not a result type of resources",
+    note = "return text (`String`, `&'static str`), bytes (`Vec<u8>`), `ResourceContents`, a list of contents, \
             or a `Result` with a `ToolError`"
 )]
 pub trait IntoResource {

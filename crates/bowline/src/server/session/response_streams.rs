@@ -123,7 +123,7 @@ impl ResponseStreams {
     pub(super) fn queue(&mut self, transmit: Transmit) {
         match transmit.stream.or(self.server_stream) {
             Some(id) => {
-                // Without its stream nobody waits for the message: the client has disconnected.
+                // Without its stream the message has no receiver: the client has disconnected.
                 if let Some(stream) = self.streams.get_mut(id) {
                     stream.push(transmit, &mut self.wakers);
                 }

@@ -32,7 +32,10 @@ pub(super) fn load(folder: &Path) -> Result<SkillSet, String> {
     for entry in entries(folder)? {
         let path = folder.join(&entry.name);
         if !entry.is_directory || !path.join(MANIFEST).exists() {
-            tracing::debug!(name = %entry.name, "not a skill: no folder with a SKILL.md");
+            tracing::debug!(
+                name = %entry.name,
+                "folder without a SKILL.md is no skill"
+            );
             continue;
         }
         if loader.set.skills.iter().count() == MAX_SKILLS {
@@ -77,7 +80,7 @@ impl Loader {
         depth: usize,
     ) -> Result<(), String> {
         if depth > MAX_DEPTH {
-            return Err(format!("more than {MAX_DEPTH} folders within each other"));
+            return Err(format!("folders nested more than {MAX_DEPTH} deep"));
         }
         self.set.directories.entry(uri.to_owned()).or_default();
         for entry in entries(path)? {
@@ -167,19 +170,18 @@ fn entries(folder: &Path) -> Result<Vec<Entry>, String> {
 fn check(skill: &Skill, folder: &str) -> Result<(), String> {
     let name = skill.name().unwrap_or_default();
     if name != folder {
-        return Err(format!(
-            "its name is {name:?}, and has to be that of its folder"
-        ));
+        return Err(format!("its name {name:?} must be the name of its folder"));
     }
     let is_allowed =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     let has_lone_dash = name.starts_with('-') || name.ends_with('-') || name.contains("--");
     if !(1..=64).contains(&name.len()) || !name.chars().all(is_allowed) || has_lone_dash {
-        return Err("its name has to be 1 to 64 of a-z, 0-9, and - between them".to_owned());
+        let rule = "1 to 64 characters: a-z, 0-9, and single hyphens between them";
+        return Err(format!("its name must have {rule}"));
     }
     match skill.description() {
         Some(description) if (1..=1024).contains(&description.chars().count()) => Ok(()),
-        _ => Err("its description has to be 1 to 1024 characters".to_owned()),
+        _ => Err("its description must have 1 to 1024 characters".to_owned()),
     }
 }
 

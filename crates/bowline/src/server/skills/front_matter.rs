@@ -20,7 +20,7 @@ pub(super) fn parse(file: &str) -> Result<JsonObject, String> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut lines = file.lines();
     if lines.next().map(str::trim_end) != Some("---") {
-        return Err("no front matter: the first line has to be ---".to_owned());
+        return Err("no front matter: the first line must be ---".to_owned());
     }
     let mut found = Vec::new();
     let mut bytes = 0;
@@ -42,7 +42,7 @@ pub(super) fn parse(file: &str) -> Result<JsonObject, String> {
         }
         found.push(Line { number, text });
     }
-    Err("the front matter has no end: a line ---".to_owned())
+    Err("the front matter has no closing line ---".to_owned())
 }
 
 #[derive(Clone, Copy)]
@@ -92,13 +92,13 @@ impl<'a> Parser<'a> {
         let mut map = Map::new();
         while let Some(line) = self.peek().filter(|line| line.indent() == indent) {
             if depth > MAX_DEPTH {
-                return Err(line.error("too deep"));
+                return Err(line.error("nested too deeply"));
             }
             let (key, rest) = key_of(line)?;
             self.at += 1;
             let value = self.value(line, rest, indent, depth)?;
             if map.insert(key.to_owned(), value).is_some() {
-                return Err(line.error("a key that comes twice"));
+                return Err(line.error("duplicate key"));
             }
         }
         Ok(map)
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
                 let inner = *inner.get_or_insert(next.indent());
                 let is_further = next.indent() > inner && mark.starts_with('>');
                 if next.indent() < inner || is_further {
-                    return Err(next.error("indentation that changes within a block of text"));
+                    return Err(next.error("inconsistent indentation in a block of text"));
                 }
                 texts.push(next.text[inner..].trim_end_matches('\r'));
             } else {
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
             texts.pop();
         }
         if inner.is_none() {
-            return Err(line.error("a block without text"));
+            return Err(line.error("empty block of text"));
         }
         let mut text = if mark.starts_with('|') {
             texts.join("\n")
@@ -218,7 +218,7 @@ fn folded(lines: &[&str]) -> String {
 fn key_of(line: Line<'_>) -> Result<(&str, &str), String> {
     let content = line.content();
     if line.text.starts_with('\t') {
-        return Err(line.error("indentation by tabs"));
+        return Err(line.error("indentation with tabs (use spaces)"));
     }
     let found = match content.split_once(": ") {
         Some(found) => Some(found),
@@ -228,7 +228,7 @@ fn key_of(line: Line<'_>) -> Result<(&str, &str), String> {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
     let begins = key.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     if !begins || !key.chars().all(is_allowed) {
-        return Err(line.error("a key has letters, digits, and - _ . / behind the first letter"));
+        return Err(line.error("invalid key: expected a letter, then letters, digits, - _ . /"));
     }
     Ok((key, rest.trim()))
 }
@@ -246,7 +246,7 @@ fn without_comment(text: &str) -> &str {
 
 /// Parses a value that is on one line.
 fn inline(line: Line<'_>, text: &str) -> Result<Value, String> {
-    let wrong = |_| line.error("text in quotes that is not closed, or has an unknown escape");
+    let wrong = |_| line.error("unterminated string, or unknown escape in it");
     if text.starts_with('"') {
         return serde_json::from_str::<String>(text)
             .map(Value::String)
@@ -255,15 +255,15 @@ fn inline(line: Line<'_>, text: &str) -> Result<Value, String> {
     if let Some(rest) = text.strip_prefix('\'') {
         let inner = rest.strip_suffix('\'').unwrap_or("'");
         if inner.replace("''", "").contains('\'') {
-            return Err(line.error("text in quotes that is not closed"));
+            return Err(line.error("unterminated string"));
         }
         return Ok(Value::String(inner.replace("''", "'")));
     }
     if let Some(rest) = text.strip_prefix('[') {
         let inner = rest.strip_suffix(']');
-        let inner = inner.ok_or_else(|| line.error("a list that is not closed on its line"))?;
+        let inner = inner.ok_or_else(|| line.error("unterminated list (close it on its line)"))?;
         if inner.contains(['"', '\'', '[', ']', '{', '}', '#']) {
-            return Err(line.error("quotes within brackets: write a list with a line for each"));
+            return Err(line.error("quotes inside [ ] are not supported: write one item per line"));
         }
         let items = inner.split(',').map(str::trim);
         let items = items.filter(|item| !item.is_empty());
@@ -286,12 +286,12 @@ fn plain(line: Line<'_>, text: &str) -> Result<Value, String> {
     ]);
     let is_indicator = text == "-" || text.starts_with("- ") || text.starts_with("? ");
     if is_special || is_indicator || text.contains(": ") || text.ends_with(':') {
-        return Err(line.error("text that has to be in quotes"));
+        return Err(line.error("this text must be in quotes"));
     }
     let digits = text.trim_start_matches(['-', '+', '.']);
     if !digits.starts_with(|first: char| first.is_ascii_digit()) {
         return match digits.to_ascii_lowercase().as_str() {
-            "inf" | "nan" => Err(line.error("a number that JSON doesn't have")),
+            "inf" | "nan" => Err(line.error("a number that JSON can't represent")),
             _ => Ok(Value::String(text.to_owned())),
         };
     }
@@ -302,7 +302,7 @@ fn plain(line: Line<'_>, text: &str) -> Result<Value, String> {
     let looks_numeric =
         text.parse::<f64>().is_ok() || text.starts_with("0x") || text.starts_with("0o");
     if looks_numeric {
-        return Err(line.error("a number that is not written as in JSON: use quotes"));
+        return Err(line.error("a number that is not written as in JSON: put it in quotes"));
     }
     Ok(Value::String(text.to_owned()))
 }

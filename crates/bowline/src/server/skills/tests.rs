@@ -211,5 +211,5 @@ fn front_matter_that_is_not_supported_is_refused_with_its_line() {
     let deep: String = (0..9)
         .map(|depth| format!("{}a:\n", "  ".repeat(depth)))
         .collect();
-    front_matter::parse(&format!("---\n{deep}\n---\n")).expect_err("too deep");
+    front_matter::parse(&format!("---\n{deep}\n---\n")).expect_err("nested too deeply");
 }

@@ -93,7 +93,7 @@ impl Name {
         };
         if !name.split('.').all(is_part) {
             return Err(
-                "is not understood: a name has letters, digits, `_` and `-`, and dots between them"
+                "is invalid: a name has letters, digits, `_` and `-`, and dots between them"
                     .to_owned(),
             );
         }
@@ -115,5 +115,5 @@ fn length(text: &str) -> Result<usize, String> {
     let is_number = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let length = text.parse().ok().filter(|_| is_number);
     let length = length.filter(|length| *length > 0 && !text.starts_with('0'));
-    length.ok_or_else(|| "is not understood: a length is a number from 1 to 9999".to_owned())
+    length.ok_or_else(|| "is invalid: a length is a number from 1 to 9999".to_owned())
 }

@@ -105,7 +105,7 @@ impl Reaper {
     }
 }
 
-/// Whether a child runs or has exited.
+/// The state of a child: running or exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     Running,

@@ -31,11 +31,11 @@ fn folder_fault(folder: &Path, error: &io::Error) -> Option<&'static str> {
         _ if !is_path_error(kind) => None,
         Ok(metadata) if !metadata.is_dir() => Some("is a file"),
         Ok(_) if kind == io::ErrorKind::PermissionDenied && !can_enter(folder) => {
-            Some("may not be entered: check its permissions")
+            Some("can't be entered: check its permissions")
         }
         Ok(_) => None,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Some("may not be entered: check the permissions on the way to it")
+            Some("can't be entered: check the permissions of its parent folders")
         }
         Err(_) => Some("doesn't exist"),
     }
@@ -58,23 +58,23 @@ fn advice(program: &OsStr, error: &io::Error) -> Option<&'static str> {
     let is_path = path.components().count() > 1 || path.is_absolute();
     let message = match error.kind() {
         io::ErrorKind::NotFound if !is_path => {
-            "no such command in PATH: install it, or give its full path"
+            "command not found in PATH: install it, or give its full path"
         }
         io::ErrorKind::NotFound if path.exists() => {
-            "the interpreter that its first line names doesn't exist"
+            "the interpreter in its first line (#!) doesn't exist"
         }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             "no such file: check the path, or install it"
         }
         io::ErrorKind::PermissionDenied if path.is_dir() => "it is a folder, not a program",
-        io::ErrorKind::PermissionDenied => "it may not be executed: check its permissions",
+        io::ErrorKind::PermissionDenied => "it is not executable: check its permissions",
         io::ErrorKind::ArgumentListTooLong => {
             "its arguments and environment are too large for this system"
         }
-        io::ErrorKind::InvalidInput => "an argument or a variable has a byte that it can't have",
+        io::ErrorKind::InvalidInput => "an argument or environment variable contains a NUL byte",
         io::ErrorKind::InvalidFilename => "its name is too long",
         _ if Errno::from_io_error(error) == Some(Errno::NOEXEC) => {
-            "it is no program of this machine: a script needs a first line with #!"
+            "it is not an executable of this machine (a script needs a first line with #!)"
         }
         _ => return None,
     };

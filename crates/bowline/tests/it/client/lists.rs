@@ -89,7 +89,7 @@ async fn a_list_of_too_many_items_is_an_error() -> Test {
     }
     let (count, error) = pages.await?;
     assert_eq!(count, 100_000, "what fits is handed out");
-    let error = error.expect("then it is said");
+    let error = error.expect("then an error");
     assert_eq!(error.kind(), ErrorKind::OversizedFrame);
     assert_eq!(
         error.to_string(),

@@ -76,7 +76,7 @@ async fn what_many_tasks_send_arrives_whole_and_in_the_order_of_each() -> Test {
 }
 
 fn numbers(params: &str) -> (usize, usize) {
-    let mut numbers = params.split(|it: char| !it.is_ascii_digit());
+    let mut numbers = params.split(|character: char| !character.is_ascii_digit());
     let mut next = || {
         let number = numbers
             .find(|number| !number.is_empty())

@@ -1,7 +1,9 @@
 //! Notifications of the server, and their handlers.
 
+use std::future::Future as _;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::task::{Context, Waker};
 
 use bowline::ConnectionState;
 use bowline::client::{Router, ServerNotification};
@@ -126,31 +128,29 @@ async fn inline_handlers_are_done_before_what_comes_next() -> Test {
 }
 
 // proves: FT-13, MO-1
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_answer_overtakes_nothing_that_came_before_it() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
-    // The handler waits for the caller, who must not have its answer yet.
-    let (answered, is_answered) = std::sync::mpsc::channel::<()>();
-    let is_answered = Mutex::new(is_answered);
-    let overtaken = Arc::new(Mutex::new(None));
-    let seen = Arc::clone(&overtaken);
-    client.notifications().on_inline(Some(MESSAGE), move |_| {
-        let waited = is_answered.lock().unwrap();
-        let waited = waited.recv_timeout(Duration::from_millis(200));
-        *seen.lock().unwrap() = Some(waited.is_ok());
-    });
     let answer = client.call("tools/list", ()).send();
     let request = server.expect("tools/list").await?;
+    // The handler polls the call, which must not have its answer yet.
+    let (handled, mut is_handled) = mpsc::unbounded_channel();
+    let answer = Mutex::new(Some(answer));
+    client.notifications().on_inline(Some(MESSAGE), move |_| {
+        let mut answer = answer.lock().unwrap().take().expect("one notification");
+        let mut cx = Context::from_waker(Waker::noop());
+        let is_answered = Pin::new(&mut answer).poll(&mut cx).is_ready();
+        handled.send((is_answered, answer)).expect("it is received");
+    });
     // Both at once, so that they are read at once.
     let log =
         format!(r#"{{"jsonrpc":"2.0","method":"{MESSAGE}","params":{{"level":"info","data":1}}}}"#);
     let (id, result) = (request.id(), r#"{"tools":[]}"#);
     let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     server.send_raw(format!("{log}\n{reply}\n")).await?;
+    let (is_answered, answer) = is_handled.recv().await.expect("the handler runs");
+    assert!(!is_answered, "the response has overtaken a notification");
     answer.await?;
-    // The handler is removed once it has run.
-    let _ = answered.send(());
-    assert_eq!(*overtaken.lock().unwrap(), Some(false));
     Ok(())
 }
 

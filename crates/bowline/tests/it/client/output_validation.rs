@@ -49,7 +49,7 @@ async fn called(
         }
     });
     let request = server.expect("tools/call").await?;
-    let content = r#""content":[{"type":"text","text":"said"}]"#;
+    let content = r#""content":[{"type":"text","text":"done"}]"#;
     let body = format!(r#"{{"resultType":"complete",{content}{rest}}}"#);
     server.reply(&request, body.as_str()).await?;
     Ok(result.await.expect("no panic"))
@@ -67,23 +67,23 @@ async fn a_result_that_does_not_fit_is_an_error_that_has_it() -> Test {
         call(&client, &mut server, WRONG).await??;
         list(&client, &mut server, SUM).await?;
         let fits = call(&client, &mut server, FITS).await??;
-        assert_eq!(fits.text(), "said");
+        assert_eq!(fits.text(), "done");
         for (rest, words) in [
             (WRONG, "sum: sum: must be at most 9"),
             (r#","structuredContent":{}"#, "sum: sum: is missing"),
             (
                 "",
-                "sum: there is no structured content, which its outputSchema requires",
+                "sum: structuredContent is missing, but outputSchema requires it",
             ),
         ] {
             let error = call(&client, &mut server, rest).await?;
             let error = error.expect_err(words);
             assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
-            let expected = format!("tools/call: the result doesn't fit its schema: {words}");
+            let expected = format!("tools/call: the result doesn't match its schema: {words}");
             assert_eq!(error.to_string(), expected);
             assert!(!error.is_recoverable());
             let result = error.tool_result().expect("the result");
-            assert_eq!(result.content[0].as_text(), Some("said"));
+            assert_eq!(result.content[0].as_text(), Some("done"));
             called(&client, &mut server, rest, false).await??;
         }
         // A tool that failed owes nothing.
@@ -149,7 +149,7 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
             (
                 &*large,
                 FITS,
-                "its outputSchema is refused: schema too large",
+                "its outputSchema can't be used: schema too large",
             ),
             (doubling, &*nested, "it can't be checked: too expensive"),
             (SUM, &*long, "bytes (limit 4194304)"),
@@ -158,7 +158,7 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
             let called_so = call(&client, &mut server, rest).await?;
             let reason = match (is_strict, called_so) {
                 (false, Ok(result)) => {
-                    assert_eq!(result.text(), "said");
+                    assert_eq!(result.text(), "done");
                     result.unvalidated_reason().unwrap_or_default().to_owned()
                 }
                 (true, Err(error)) => {

@@ -85,7 +85,10 @@ async fn content_of_each_kind() {
         panic!("a text: {:?}", annotated.content);
     };
     let annotations = text.annotations.as_ref().expect("it has some");
-    let priority = annotations.priority.as_ref().map(|it| it.as_f64());
+    let priority = annotations
+        .priority
+        .as_ref()
+        .map(|priority| priority.as_f64());
     assert_eq!(priority, Some(1.0));
 
     let links = tools.call("get-resource-links", json!({"count": 4})).await;
@@ -97,7 +100,7 @@ async fn content_of_each_kind() {
     let embedded = tools.call("get-resource-reference", embedded).await;
     let embedded = embedded.expect("an answer");
     let is_blob = |block: &ContentBlock| match block {
-        ContentBlock::Resource(it) => matches!(it.resource, ResourceContents::Blob(_)),
+        ContentBlock::Resource(embedded) => matches!(embedded.resource, ResourceContents::Blob(_)),
         _ => false,
     };
     assert!(embedded.content.iter().any(is_blob), "{embedded:?}");
@@ -124,13 +127,13 @@ async fn errors() {
     let missing = client.resources().read("demo://nothing").await;
     let error = missing.expect_err("there is no such resource");
     assert_eq!(error.kind(), ErrorKind::JsonRpc);
-    assert_eq!(error.server_error().map(|it| it.code), Some(-32602));
+    assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
     let missing = client.prompts().get("no-such-prompt", [("a", "b")]).await;
     let error = missing.expect_err("there is no such prompt");
-    assert_eq!(error.server_error().map(|it| it.code), Some(-32602));
+    assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
     let unknown = client.call("x/own", ()).await;
     let error = unknown.expect_err("there is no such method");
-    assert_eq!(error.server_error().map(|it| it.code), Some(-32601));
+    assert_eq!(error.server_error().map(|error| error.code), Some(-32601));
     server.stop().await;
 }
 
@@ -140,7 +143,9 @@ async fn resources_and_prompts() {
     let server = connect(config()).await;
     let client = &server.client;
     let resources = client.resources().list_all().await.expect("resources");
-    let document = resources.iter().find(|it| it.name == "architecture.md");
+    let document = resources
+        .iter()
+        .find(|resource| resource.name == "architecture.md");
     let document = document.expect("it is listed");
     assert_eq!(document.mime_type.as_deref(), Some("text/markdown"));
     let read = server.read(&document.uri).await;
@@ -185,14 +190,14 @@ async fn progress_and_cancellation() {
     let seen = Arc::clone(&heard);
     let steps = json!({"duration": 0.2, "steps": 4});
     let done = tools.call("trigger-long-running-operation", steps);
-    let done = done.on_progress(move |it| seen.lock().expect("whole").push(it.progress));
+    let done = done.on_progress(move |report| seen.lock().expect("whole").push(report.progress));
     let done = done.await.expect("an answer").text();
     assert!(done.contains("Steps: 4"), "{done}");
     let heard: Vec<_> = heard
         .lock()
         .expect("whole")
         .iter()
-        .map(|it| it.as_f64())
+        .map(|number| number.as_f64())
         .collect();
     assert_eq!(heard, [1.0, 2.0, 3.0, 4.0]);
 

@@ -40,7 +40,7 @@ pub(crate) async fn tools(server: &Connected, name: &str, revision: Revision) {
     let failed = client.tools().call("fail", ()).await.expect("an answer");
     let failed = failed.into_result().expect_err("it fails");
     assert_eq!(failed.kind(), ErrorKind::Tool);
-    assert!(failed.to_string().contains("as it was told to"), "{failed}");
+    assert!(failed.to_string().contains("as requested"), "{failed}");
     let wrong = client.tools().call("add", json!({"a": "two"})).await;
     let wrong = wrong.expect("an answer").into_result();
     assert_eq!(wrong.expect_err("no number").kind(), ErrorKind::Tool);
@@ -52,14 +52,15 @@ pub(crate) async fn patience(server: &Connected) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&heard);
     let counted = tools.call("count", json!({"steps": 3}));
-    let counted = counted.on_progress(move |it| seen.lock().expect("whole").push(it.progress));
+    let counted =
+        counted.on_progress(move |report| seen.lock().expect("whole").push(report.progress));
     let counted = counted.await.expect("an answer");
     assert_eq!(counted.text(), "counted to 3");
     let heard: Vec<_> = heard
         .lock()
         .expect("whole")
         .iter()
-        .map(|it| it.as_f64())
+        .map(|number| number.as_f64())
         .collect();
     assert_eq!(heard, [1.0, 2.0, 3.0]);
 

@@ -43,7 +43,7 @@ impl Mark {
         let is_marked = |pid: &i32| {
             let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             let mut variables = variables.split(|byte| *byte == 0);
-            variables.any(|it| it == variable.as_bytes())
+            variables.any(|found| found == variable.as_bytes())
         };
         all().into_iter().filter(is_marked).collect()
     }

@@ -102,7 +102,7 @@ async fn resources_and_prompts(server: &Connected) {
     assert_eq!(templates[0].uri_template, "word://{word}");
     let missing = client.resources().read("note://none").await;
     let missing = missing.expect_err("there is no such resource");
-    assert_eq!(missing.server_error().map(|it| it.code), Some(-32002));
+    assert_eq!(missing.server_error().map(|error| error.code), Some(-32002));
     let words = server.prompt("review", &[("language", "Rust")]).await;
     assert_eq!(words, "Review this Rust.");
     let languages = client.prompts().complete("review", "language", "T").await;

@@ -86,7 +86,7 @@ async fn it_has_a_memo_and_a_prompt() {
     // It says that it has resources, and has no handler for templates.
     let templates = client.resources().templates_all().await;
     let error = templates.expect_err("there is no such method");
-    assert_eq!(error.server_error().map(|it| it.code), Some(-32601));
+    assert_eq!(error.server_error().map(|error| error.code), Some(-32601));
     server.stop().await;
 }
 

@@ -171,8 +171,11 @@ pub(crate) fn able(folder: &Path) -> ClientConfig {
     config.elicitation(|_| async { Ok(ElicitResult::accept([("name", "Ann")])) });
     config.elicitation_url(|_| async { Ok(ElicitResult::new(ElicitAction::Accept)) });
     config.sampling(|asked| async move {
-        let question = asked.messages.last().map(|it| format!("{:?}", it.content));
-        assert!(question.is_some_and(|it| it.contains("France")));
+        let question = asked
+            .messages
+            .last()
+            .map(|message| format!("{:?}", message.content));
+        assert!(question.is_some_and(|text| text.contains("France")));
         Ok(CreateMessageResult::new(
             Role::Assistant,
             "Paris",

@@ -53,7 +53,7 @@ async fn it_tells_the_time_in_both_eras() {
         assert!(error.to_string().contains("Nowhere/Land"), "{error}");
         let unknown = client.tools().call("no_such_tool", ()).await;
         let error = unknown.expect_err("there is no such tool");
-        assert_eq!(error.server_error().map(|it| it.code), Some(-32602));
+        assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
 
         // It says that it has these, and there are none.
         assert_eq!(client.resources().list_all().await.expect("a list"), []);

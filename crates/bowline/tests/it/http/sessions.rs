@@ -110,8 +110,8 @@ async fn a_session_is_that_of_its_principal() {
     let echo = || call(1, "echo", json!({}));
     assert_eq!(as_user("ann", Some(&id), echo()).await.status, 200);
     assert_eq!(as_user("eve", Some(&id), echo()).await.status, 404);
-    let nobody = client.clone().header("mcp-session-id", &*id);
-    assert_eq!(nobody.post(echo()).await.status, 404);
-    assert_eq!(nobody.delete().await.status, 404);
+    let anonymous = client.clone().header("mcp-session-id", &*id);
+    assert_eq!(anonymous.post(echo()).await.status, 404);
+    assert_eq!(anonymous.delete().await.status, 404);
     assert_eq!(client.service.session_count(), 1);
 }

@@ -119,7 +119,7 @@ pub(crate) async fn server_in_results(cell: Cell) -> Result {
         let info = &line["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
         has.push(info["name"] == "everything");
     }
-    assert!(has.iter().all(|it| *it == has[0]), "{has:?}");
+    assert!(has.iter().all(|value| *value == has[0]), "{has:?}");
     Ok(Outcome::present(has[0]))
 }
 
@@ -131,7 +131,7 @@ pub(crate) async fn batch(cell: Cell) -> Result {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     };
     let note = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
-    world.tap.say(&json!([
+    world.tap.inject(&json!([
         request("tap-a", "one"),
         note,
         request("tap-b", "two")

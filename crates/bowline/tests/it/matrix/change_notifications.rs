@@ -17,11 +17,11 @@ async fn unasked(cell: Cell, method: &str, change: impl Fn(&World)) -> Result {
     let mut world = cell.world().await;
     change(&world);
     world.wait_until_idle().await;
-    let told = world.count_notifications(method);
-    if told > 0 {
+    let count = world.count_notifications(method);
+    if count > 0 {
         world.next_notification(method).await;
     }
-    Ok(Outcome::present(told == 1))
+    Ok(Outcome::present(count == 1))
 }
 
 fn new_tool(world: &World) {
@@ -66,8 +66,8 @@ pub(crate) async fn undeclared(cell: Cell) -> Result {
     new_prompt(&world);
     new_resource(&world);
     world.wait_until_idle().await;
-    let told = world.count_notifications(PROMPTS) + world.count_notifications(RESOURCES);
-    Ok(Outcome::present(told > 0))
+    let count = world.count_notifications(PROMPTS) + world.count_notifications(RESOURCES);
+    Ok(Outcome::present(count > 0))
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -78,17 +78,18 @@ struct Text {
 /// Many changes at once are one notification, or two where one came before the others.
 pub(crate) async fn coalesced(cell: Cell) -> Result {
     let world = cell.world().await;
-    let listening = match cell.is_stateless() {
-        true => Some(send_listen(&world, json!({"toolsListChanged": true})).await),
-        false => None,
+    let listening = if cell.is_stateless() {
+        Some(send_listen(&world, json!({"toolsListChanged": true})).await)
+    } else {
+        None
     };
     for _ in 0..1000 {
         new_tool(&world);
     }
     world.tap.notification(TOOLS).await;
     world.wait_until_idle().await;
-    let told = world.count_notifications(TOOLS);
-    assert!(told <= 2, "{told}");
+    let count = world.count_notifications(TOOLS);
+    assert!(count <= 2, "{count}");
     drop(listening);
     Ok(Outcome::Works)
 }
@@ -259,7 +260,7 @@ pub(crate) async fn not_in_revision(cell: Cell) -> Result {
         world.tap.notification(ACKNOWLEDGED).await;
         return Ok(Outcome::Works);
     }
-    let error = answer.await.expect_err("it can't be said");
+    let error = answer.await.expect_err("not in this revision");
     assert!(world.tap.client_messages("subscriptions/listen").is_empty());
     Ok(Outcome::refused(&error))
 }

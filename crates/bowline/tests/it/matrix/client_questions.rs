@@ -71,10 +71,10 @@ pub(crate) async fn roots(cell: Cell) -> Result {
 }
 
 pub(crate) async fn roots_changed(cell: Cell) -> Result {
-    let (told, mut notes) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut notes) = tokio::sync::mpsc::unbounded_channel();
     let server = server().on_notification(move |method, _| {
         // The test may have ended.
-        let _ = told.send(method.to_string());
+        let _ = sender.send(method.to_string());
     });
     let world = cell.world_of(server).await;
     let notified = world.client.notify("notifications/roots/list_changed", ());

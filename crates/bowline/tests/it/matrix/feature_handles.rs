@@ -154,8 +154,8 @@ pub(crate) async fn logging(cell: Cell) -> Result {
         .await
         .map_err(refused)?;
     assert_eq!(logging.level(), Some(LoggingLevel::Info));
-    let said = world.text("logs", json!({})).await?;
-    assert_eq!(said, "2");
+    let count = world.text("logs", json!({})).await?;
+    assert_eq!(count, "2");
     let message = world.next_notification("notifications/message").await;
     assert_eq!(message["level"], "info");
     Ok(Outcome::Works)

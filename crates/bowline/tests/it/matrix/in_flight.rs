@@ -18,12 +18,12 @@ async fn reports(cell: &Cell) -> std::result::Result<Vec<Option<String>>, Outcom
     let kept = Arc::clone(&reports);
     let call = world.client.call("tools/call", r#"{"name":"steps"}"#);
     let call = call.on_progress(move |report| {
-        kept.lock().expect("nobody panics").push(report);
+        kept.lock().expect("no panic").push(report);
     });
     call.await.map_err(|error| Outcome::refused(&error))?;
-    let reports = std::mem::take(&mut *reports.lock().expect("nobody panics"));
-    assert!(reports.iter().all(|it| it.total == Some(3.into())));
-    Ok(reports.into_iter().map(|it| it.message).collect())
+    let reports = std::mem::take(&mut *reports.lock().expect("no panic"));
+    assert!(reports.iter().all(|report| report.total == Some(3.into())));
+    Ok(reports.into_iter().map(|report| report.message).collect())
 }
 
 pub(crate) async fn progress(cell: Cell) -> Result {
@@ -78,10 +78,10 @@ pub(crate) async fn set_level(cell: Cell) -> Result {
     world.call("logging/setLevel", level).await?;
     assert_eq!(world.text("logs", json!({})).await?, "2");
     for level in ["info", "error"] {
-        let said = world.next_notification("notifications/message").await;
+        let message = world.next_notification("notifications/message").await;
         assert_eq!(
-            (&said["level"], &said["data"]),
-            (&json!(level), &json!("said"))
+            (&message["level"], &message["data"]),
+            (&json!(level), &json!("logged"))
         );
     }
     Ok(Outcome::Works)
@@ -97,14 +97,14 @@ pub(crate) async fn unknown_level(cell: Cell) -> Result {
 /// Without a level all messages come in the handshake era, and none in the stateless one.
 pub(crate) async fn unset_level(cell: Cell) -> Result {
     let world = cell.world().await;
-    let said = world.text("logs", json!({})).await?;
+    let logged = world.text("logs", json!({})).await?;
     match (
-        said.as_str(),
+        logged.as_str(),
         world.count_notifications("notifications/message"),
     ) {
         ("3", 3) => Ok(Outcome::Works),
         ("0", 0) => Ok(Outcome::Absent),
-        (said, told) => Ok(Outcome::Other(format!("{said} said, {told} told"))),
+        (logged, count) => Ok(Outcome::Other(format!("{logged} logged, {count} received"))),
     }
 }
 
@@ -114,13 +114,13 @@ pub(crate) async fn level_of_request(cell: Cell) -> Result {
     let call = world.client.call("tools/call", r#"{"name":"logs"}"#);
     let call = call.meta(RequestMeta::new().with(keys::LOG_LEVEL, LoggingLevel::Info));
     let answer = call.await.map_err(|error| Outcome::refused(&error))?;
-    let told = world.count_notifications("notifications/message");
-    if told == 3 {
+    let count = world.count_notifications("notifications/message");
+    if count == 3 {
         // The session's level counts.
         return Ok(Outcome::Absent);
     }
     assert!(answer.as_str().contains("\"2\""), "{}", answer.as_str());
-    assert_eq!(told, 2);
+    assert_eq!(count, 2);
     assert_eq!(world.text("logs", json!({})).await?, "0");
     Ok(Outcome::Works)
 }

@@ -128,7 +128,7 @@ pub(crate) async fn prompt_link(cell: Cell) -> Result {
 
 pub(crate) async fn wrong_prompt(cell: Cell) -> Result {
     let world = cell.world().await;
-    let unknown = world.call("prompts/get", json!({"name": "nobody"})).await;
+    let unknown = world.call("prompts/get", json!({"name": "unknown"})).await;
     let missing = world.call("prompts/get", json!({"name": "greet"})).await;
     assert_eq!(unknown, missing);
     unknown.map(|_| Outcome::Works)
@@ -164,7 +164,7 @@ pub(crate) async fn completion_context(cell: Cell) -> Result {
 
 pub(crate) async fn wrong_completion(cell: Cell) -> Result {
     let world = cell.world().await;
-    let of = json!({"type": "ref/prompt", "name": "nobody"});
+    let of = json!({"type": "ref/prompt", "name": "unknown"});
     let params = json!({"ref": of, "argument": {"name": "name", "value": ""}});
     world
         .call("completion/complete", params)

@@ -177,12 +177,14 @@ impl Talk {
             return self.fault(line, format!("{method} has no result"));
         };
         let named = format!("{}Result", request.trim_end_matches("Request"));
-        let definition = match self.file.definitions.contains_key(&named) {
-            true => named,
-            false => "EmptyResult".to_owned(),
+        let definition = if self.file.definitions.contains_key(&named) {
+            named
+        } else {
+            "EmptyResult".to_owned()
         };
         self.check(line, &definition, result);
-        if definition == "EmptyResult" && result.as_object().is_none_or(|it| !it.is_empty()) {
+        if definition == "EmptyResult" && result.as_object().is_none_or(|object| !object.is_empty())
+        {
             self.fault(line, "it should be empty".to_owned());
         }
     }
@@ -273,8 +275,8 @@ impl File {
             return Some(side.to_owned());
         }
         let names = all["anyOf"].as_array()?.iter();
-        let names = names.filter_map(|it| it["$ref"].as_str());
-        let mut names = names.filter_map(|it| it.rsplit('/').next());
+        let names = names.filter_map(|reference| reference["$ref"].as_str());
+        let mut names = names.filter_map(|path| path.rsplit('/').next());
         let name =
             names.find(|name| self.definitions[*name]["properties"]["method"]["const"] == method);
         name.map(str::to_owned)
@@ -286,9 +288,10 @@ impl File {
     }
 
     fn either(&self, one: &'static str, other: &'static str) -> &'static str {
-        match self.definitions.contains_key(one) {
-            true => one,
-            false => other,
+        if self.definitions.contains_key(one) {
+            one
+        } else {
+            other
         }
     }
 

@@ -190,10 +190,10 @@ fn running(server: Server) -> Server {
         )
         .tool("logs", "Logs on three levels", |cx: Context| async move {
             let levels = [LoggingLevel::Debug, LoggingLevel::Info, LoggingLevel::Error];
-            let said = levels
+            let logged = levels
                 .into_iter()
-                .filter(|level| cx.log(level.clone(), "said"));
-            said.count().to_string()
+                .filter(|level| cx.log(level.clone(), "logged"));
+            logged.count().to_string()
         })
         .tool("meta", "Tells and sets _meta", |cx: Context| async move {
             let note = cx.meta().read(NOTE).ok().flatten().unwrap_or_default();
@@ -243,8 +243,12 @@ fn asking(server: Server) -> Server {
             },
         )
         .tool("sample", "Asks a model", |cx: Context| async move {
-            let said = cx.sample("capital", question()).await?;
-            let text = said.content.iter().next().and_then(|it| it.as_text());
+            let sampled = cx.sample("capital", question()).await?;
+            let text = sampled
+                .content
+                .iter()
+                .next()
+                .and_then(|block| block.as_text());
             Ok::<_, ToolError>(text.unwrap_or_default().to_owned())
         })
         .tool(
@@ -264,14 +268,18 @@ fn asking(server: Server) -> Server {
             "several",
             "Asks everybody at once",
             |cx: Context| async move {
-                let (name, said, roots) = tokio::try_join!(
+                let (name, sampled, roots) = tokio::try_join!(
                     cx.elicit("who", form()),
                     cx.sample("capital", question()),
                     cx.list_roots("roots"),
                 )?;
-                let said = said.content.iter().next().and_then(|it| it.as_text());
+                let sampled = sampled
+                    .content
+                    .iter()
+                    .next()
+                    .and_then(|block| block.as_text());
                 let root = &roots.roots[0].uri;
-                Ok::<_, ToolError>(format!("{} {said:?} {root}", name_of(&name)))
+                Ok::<_, ToolError>(format!("{} {sampled:?} {root}", name_of(&name)))
             },
         )
         .tool(

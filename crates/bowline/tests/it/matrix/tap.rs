@@ -1,5 +1,5 @@
 //! A tap on the wire between a client and a server: it keeps every line of both directions,
-//! and can say lines of its own to the server.
+//! and can send lines of its own to the server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,7 +36,7 @@ struct Inner {
     /// Counts lines and ends.
     changes: watch::Sender<usize>,
     ended: Mutex<usize>,
-    say: mpsc::UnboundedSender<String>,
+    inject: mpsc::UnboundedSender<String>,
 }
 
 /// Ids of requests of the tap begin so; their answers don't reach the client.
@@ -45,12 +45,12 @@ pub(crate) const OURS: &str = "tap-";
 impl Tap {
     /// Serves the first stream that a client opens, with the tap in between.
     pub(crate) fn serve(mut acceptor: Acceptor, server: RunningServer) -> Self {
-        let (say, said) = mpsc::unbounded_channel();
+        let (inject, injected) = mpsc::unbounded_channel();
         let tap = Self(Arc::new(Inner {
             lines: Mutex::default(),
             changes: watch::Sender::new(0),
             ended: Mutex::new(0),
-            say,
+            inject,
         }));
         let kept = tap.clone();
         tokio::spawn(async move {
@@ -60,7 +60,7 @@ impl Tap {
             let (from_server, to_server) = split(ours);
             let (reader, writer) = split(theirs);
             tokio::spawn(server.serve_stream(Stream::new(reader, writer)));
-            tokio::spawn(kept.clone().relay_client(from_client, to_server, said));
+            tokio::spawn(kept.clone().relay_client(from_client, to_server, injected));
             tokio::spawn(kept.relay_server(from_server, to_client));
         });
         tap
@@ -70,7 +70,7 @@ impl Tap {
         self,
         from: impl AsyncRead + Unpin,
         mut to: impl tokio::io::AsyncWrite + Unpin,
-        mut said: mpsc::UnboundedReceiver<String>,
+        mut injected: mpsc::UnboundedReceiver<String>,
     ) {
         let mut lines = BufReader::new(from).lines();
         loop {
@@ -79,7 +79,7 @@ impl Tap {
                     Ok(Some(line)) => (Sender::Client, line),
                     _ => break,
                 },
-                Some(line) = said.recv() => (Sender::Tap, line),
+                Some(line) = injected.recv() => (Sender::Tap, line),
             };
             self.record(by, &line);
             if to.write_all(format!("{line}\n").as_bytes()).await.is_err() {
@@ -167,13 +167,13 @@ impl Tap {
     }
 
     /// Says a line to the server.
-    pub(crate) fn say(&self, line: &Value) {
-        self.0.say.send(line.to_string()).expect("it is served");
+    pub(crate) fn inject(&self, line: &Value) {
+        self.0.inject.send(line.to_string()).expect("it is served");
     }
 
     /// Says a request to the server, whose id begins with [`OURS`], and waits for its answer.
     pub(crate) async fn ask(&self, request: &Value) -> Value {
-        self.say(request);
+        self.inject(request);
         self.answer(&request["id"]).await
     }
 

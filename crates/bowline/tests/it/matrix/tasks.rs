@@ -125,9 +125,10 @@ pub(crate) async fn failing(cell: Cell) -> Result {
     let handle = begun(&world, "fails").await?;
     assert!(handle.wait().await.map_err(refused)?.is_failure());
     let status = handle.get().await.map_err(refused)?.task.status;
-    let expected = match cell.is_stateless() {
-        true => TaskStatus::Completed,
-        false => TaskStatus::Failed,
+    let expected = if cell.is_stateless() {
+        TaskStatus::Completed
+    } else {
+        TaskStatus::Failed
     };
     assert_eq!(status, expected);
     Ok(Outcome::Works)

@@ -157,6 +157,6 @@ pub(crate) async fn wrong_arguments(cell: Cell) -> Result {
 
 pub(crate) async fn unknown(cell: Cell) -> Result {
     let world = cell.world().await;
-    world.tool("nobody", json!({})).await?;
+    world.tool("unknown", json!({})).await?;
     Ok(Outcome::Works)
 }

@@ -45,10 +45,7 @@ impl Outcome {
 
     /// Works, or is absent.
     pub(crate) fn present(is_there: bool) -> Self {
-        match is_there {
-            true => Self::Works,
-            false => Self::Absent,
-        }
+        if is_there { Self::Works } else { Self::Absent }
     }
 }
 
@@ -115,7 +112,7 @@ impl Cell {
         let running = server.build().expect("it can be served");
         let tap = Tap::serve(acceptor, running.clone());
         self.keep(tap.clone());
-        let (told, notes) = mpsc::unbounded_channel();
+        let (sender, notes) = mpsc::unbounded_channel();
         let mut config = able_client();
         config
             .connection()
@@ -124,7 +121,7 @@ impl Cell {
             let params = note.params().map_or("{}", |params| params.as_str());
             let params = serde_json::from_str(params).expect("JSON");
             // The test may have ended.
-            let _ = told.send((note.method().to_owned(), params));
+            let _ = sender.send((note.method().to_owned(), params));
         });
         more(&mut config);
         let client = Client::connect(transport, config).await;
@@ -237,8 +234,8 @@ fn able_client() -> ClientConfig {
     config.elicitation(|_| async { Ok(ElicitResult::accept([("name", "Ann")])) });
     config.elicitation_url(|_| async { Ok(ElicitResult::new(ElicitAction::Accept)) });
     config.sampling_with_tools(|_| async {
-        let said = CreateMessageResult::new(Role::Assistant, "Paris", "a-model");
-        Ok(said.stop_reason("endTurn"))
+        let message = CreateMessageResult::new(Role::Assistant, "Paris", "a-model");
+        Ok(message.stop_reason("endTurn"))
     });
     config.tasks();
     config.roots([Root::new("file:///work").name("work")]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bowline::server::{Listener, RunningServer, Server};
+use bowline::server::{Context, Listener, RunningServer, Server};
 use bowline::transport::{Stream, Tcp, UnixSocket};
 use bowline::types::common::Implementation;
 use bowline::{Backoff, Client, ClientConfig, ConnectionState};
@@ -76,7 +76,11 @@ async fn many_clients_reach_one_server_over_tcp_and_unix_sockets() {
 // proves: SV-7, F-SD-04
 #[tokio::test]
 async fn a_server_that_is_shut_down_finishes_what_it_can() {
-    let server = server().shutdown_deadline(Duration::from_millis(500));
+    let server = server().tool("brief", "", |cx: Context| async move {
+        cx.shutting_down().await;
+        "as far as it went"
+    });
+    let server = server.shutdown_deadline(Duration::from_millis(500));
     let running = server.build().expect("it can be served");
     let (address, listening) = tcp(&running).await;
     let client = Client::connect(Tcp::new(&address), config())
@@ -86,11 +90,11 @@ async fn a_server_that_is_shut_down_finishes_what_it_can() {
         let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
         client.call("tools/call", params).send()
     };
-    let (slow, hang) = (send("slow"), send("hang"));
+    let (brief, hang) = (send("brief"), send("hang"));
     client.ping().await.expect("both are being served");
     running.shut_down();
-    let slow = slow.await.expect("it is finished");
-    assert!(slow.as_str().contains("slow"));
+    let brief = brief.await.expect("it is finished");
+    assert!(brief.as_str().contains("as far as it went"));
     let error = hang.await.expect_err("it is not");
     let code = error.server_error().map(|error| error.code);
     assert_eq!(code, Some(-32603), "{error}");
@@ -130,8 +134,8 @@ async fn a_server_that_ends_leaves_the_clients_of_its_twin_alone() {
     second.call(1, "fine").await;
     assert!(second.answer(1).await["result"].is_object());
     features.remove_tool("fine");
-    let told = second.receive().await;
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let notification = second.receive().await;
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
 }
 
 /// Out of descriptors at first.
@@ -166,12 +170,12 @@ async fn a_listener_without_descriptors_waits_and_continues() {
     listening.await.expect("no panic").expect("it ends");
 }
 
-/// Something of a client that never says `initialize`. Whether it loses its place.
-async fn is_closed_after(said: &str) -> bool {
+/// Sends bytes of a client that never sends `initialize`. Returns `true` if it is disconnected.
+async fn is_closed_after(sent: &str) -> bool {
     let running = server().max_sessions(1).build().expect("it can be served");
     let (address, listening) = tcp(&running).await;
     let mut silent = TcpStream::connect(&address).await.expect("it listens");
-    silent.write_all(said.as_bytes()).await.expect("it reads");
+    silent.write_all(sent.as_bytes()).await.expect("it reads");
     let mut received = Vec::new();
     let hour = Duration::from_secs(3600);
     let closed = timeout(hour, silent.read_to_end(&mut received)).await;

@@ -150,16 +150,20 @@ async fn errors_are_sent_without_secrets() {
         assert!(!error.to_string().contains("secret"), "{error}");
         let params = r#"{"name":"add","arguments":{"a":1,"b":"two"}}"#;
         let wrong = client.call("tools/call", params).await;
-        let words = match revision >= Revision::V2025_11_25 {
-            true => wrong.expect("a result for the model").as_str().to_owned(),
-            false => wrong.expect_err("an error of the protocol").to_string(),
+        let words = if revision >= Revision::V2025_11_25 {
+            wrong.expect("a result for the model").as_str().to_owned()
+        } else {
+            wrong.expect_err("an error of the protocol").to_string()
         };
         assert!(words.contains("b: invalid type"), "{words}");
         let params = r#"{"name":"fails","arguments":null}"#;
         let called_without = client.call("tools/call", params).await;
         called_without.expect("null is as good as absent");
-        let params = r#"{"name":"nobody","arguments":{}}"#;
-        let error = client.call("tools/call", params).await.expect_err("nobody");
+        let params = r#"{"name":"unknown","arguments":{}}"#;
+        let error = client
+            .call("tools/call", params)
+            .await
+            .expect_err("unknown tool");
         assert_eq!(error.server_error().map(|error| error.code), Some(-32602));
         assert_eq!(called(&client, "add", r#"{"a":2,"b":3}"#).await, "5");
     }
@@ -205,9 +209,7 @@ async fn a_misconfigured_server_names_what_is_missing() {
     let error = server.build().expect_err("no state");
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(
-        error
-            .to_string()
-            .contains("it: its handler asks for State<"),
+        error.to_string().contains("it: its handler needs State<"),
         "{error}"
     );
     let server = Server::new("wrong", "1").tool("number", "", |_: i64| async {});
@@ -335,23 +337,23 @@ enum Tagged {
 #[tokio::test]
 async fn enums_and_values_can_be_arguments() {
     let server = Server::new("any", "1")
-        .tool("operation", "", |it: Operation| async move {
-            match it {
+        .tool("operation", "", |operation: Operation| async move {
+            match operation {
                 Operation::Add { a } => a + 1,
                 Operation::Negate { b } => -b,
             }
         })
         .tool("tagged", "", |Tagged::Add { a }: Tagged| async move { a })
-        .tool("value", "", |it: serde_json::Value| async move {
-            it.to_string()
+        .tool("value", "", |value: serde_json::Value| async move {
+            value.to_string()
         })
         .tool(
             "map",
             "",
-            |it: serde_json::Map<String, serde_json::Value>| async move { it.len() },
+            |map: serde_json::Map<String, serde_json::Value>| async move { map.len() },
         )
-        .tool("option", "", |it: Option<Add>| async move {
-            it.map_or(0, |add| add.a + add.b)
+        .tool("option", "", |option: Option<Add>| async move {
+            option.map_or(0, |add| add.a + add.b)
         });
     let client = connected(server, Revision::V2025_11_25).await;
     let listed = call(&client, "tools/list", "{}").await;
@@ -382,11 +384,11 @@ struct Range {
 // proves: SV-1
 #[tokio::test]
 async fn prompts_and_templates_have_numbers_and_truth_values() {
-    let told = |it: Range| async move { format!("{} {:?}", it.first, it.is_long) };
+    let show = |range: Range| async move { format!("{} {:?}", range.first, range.is_long) };
     let server =
         Server::new("texts", "1")
-            .prompt("p", "", told)
-            .template("r:{first}{?is_long}", "r", told);
+            .prompt("p", "", show)
+            .template("r:{first}{?is_long}", "r", show);
     let client = connected(server, Revision::V2025_11_25).await;
     let got = r#"{"name":"p","arguments":{"first":"3","is_long":"true"}}"#;
     let got = call(&client, "prompts/get", got).await;
@@ -409,11 +411,11 @@ async fn the_first_template_whose_variables_can_be_taken_is_read() {
     }
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::new("templates", "1")
-            .template("r:{first}", "number", |it: Range| async move {
-                format!("number {}", it.first)
+            .template("r:{first}", "number", |range: Range| async move {
+                format!("number {}", range.first)
             })
-            .template("r:{name}", "name", |it: Text| async move {
-                format!("name {}", it.name)
+            .template("r:{name}", "name", |text: Text| async move {
+                format!("name {}", text.name)
             })
             .template("r:{x}", "never", || async { "shadowed" })
             .template("s:{first}", "number", |_: Range| async { "number" });
@@ -424,14 +426,14 @@ async fn the_first_template_whose_variables_can_be_taken_is_read() {
         }
         let error = client.call("resources/read", r#"{"uri":"s:x"}"#).await;
         let error = error.expect_err("no number");
-        let told = error.server_error().expect("the server says so");
+        let refusal = error.server_error().expect("an error of the server");
         // RS-4.
         let code = match revision {
             Revision::V2026_07_28 => -32602,
             _ => -32002,
         };
-        assert_eq!(told.code, code, "{told:?}");
-        let data = told.data.as_ref().map(|data| data.as_str());
+        assert_eq!(refusal.code, code, "{refusal:?}");
+        let data = refusal.data.as_ref().map(|data| data.as_str());
         assert_eq!(data, Some(r#"{"uri":"s:x"}"#), "{revision}");
     }
 }
@@ -548,9 +550,10 @@ async fn a_cursor_is_good_for_its_own_list() {
             let cursor = json!({"cursor": first["result"]["nextCursor"]}).to_string();
             for list in lists {
                 let answer = client.ask(list, &cursor).await;
-                match list == of {
-                    true => assert!(answer["result"].is_object(), "{list}: {answer}"),
-                    false => assert_eq!(answer["error"]["code"], -32602, "{list}: {answer}"),
+                if list == of {
+                    assert!(answer["result"].is_object(), "{list}: {answer}")
+                } else {
+                    assert_eq!(answer["error"]["code"], -32602, "{list}: {answer}")
                 }
             }
         }

@@ -25,7 +25,7 @@ async fn a_cancelled_call_keeps_its_place_until_its_thread_returns() {
         let (started, held) = (started.clone(), Arc::clone(&held));
         async move {
             started.send(()).await.expect("the test listens");
-            held.lock().expect("nobody panicked").recv().ok();
+            held.lock().expect("no panic").recv().ok();
         }
     });
     let mut limits = bowline::Limits::server();
@@ -104,7 +104,7 @@ pub(super) fn held_tool() -> (ToolDef, tokio::sync::mpsc::Receiver<u64>, mpsc::S
         let (started, held) = (started.clone(), Arc::clone(&held));
         async move {
             started.send(number).await.expect("the test listens");
-            held.lock().expect("nobody panicked").recv().ok();
+            held.lock().expect("no panic").recv().ok();
         }
     });
     (work.blocking(), has_started, let_go)
@@ -142,7 +142,7 @@ async fn a_client_leaves_threads_to_others() {
     for number in 1..=64 {
         let started = has_started.recv().await;
         assert!(
-            started.is_some_and(|it| it <= 64),
+            started.is_some_and(|started| started <= 64),
             "{started:?} is {number}th"
         );
     }

@@ -92,11 +92,11 @@ async fn updates_of_many_subscribed_resources_are_all_sent() {
     for uri in uris(1000).chain(uris(2000)) {
         features.notify_resource_updated(&uri);
     }
-    let mut told = std::collections::BTreeSet::new();
-    while told.len() < 1800 {
+    let mut uris = std::collections::BTreeSet::new();
+    while uris.len() < 1800 {
         let received = client.receive().await;
         assert_eq!(received["method"], UPDATED, "{received}");
-        told.insert(received["params"]["uri"].to_string());
+        uris.insert(received["params"]["uri"].to_string());
     }
 }
 

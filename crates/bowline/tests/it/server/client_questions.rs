@@ -24,9 +24,10 @@ const LONG: Duration = Duration::from_secs(60);
 async fn asks(cx: Context) -> Result<&'static str, ToolError> {
     let form = FormSchema::new([("name", PrimitiveSchema::string())]);
     let answer = cx.elicit("who", ElicitFormParams::new("Who?", form));
-    Ok(match answer.await?.is_accepted() {
-        true => "accepted",
-        false => "declined",
+    Ok(if answer.await?.is_accepted() {
+        "accepted"
+    } else {
+        "declined"
     })
 }
 
@@ -139,19 +140,19 @@ async fn the_error_names_the_capability_that_a_client_lacks() {
         ] {
             let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
             if revision < Revision::V2026_07_28 {
-                let told = call(&client, "tools/call", &params).await;
-                let words = told["content"][0]["text"].as_str().expect("a text");
+                let refusal = call(&client, "tools/call", &params).await;
+                let words = refusal["content"][0]["text"].as_str().expect("a text");
                 assert!(words.contains("doesn't declare"), "{revision}: {words}");
                 continue;
             }
             // LC-48, MR-5.
             let error = client.call("tools/call", params).await.expect_err(name);
-            let told = error.server_error().expect("an error of the server");
+            let refusal = error.server_error().expect("an error of the server");
             let expected = format!(r#"{{"requiredCapabilities":{needed}}}"#);
-            assert_eq!(told.code, -32021, "{error}");
-            assert!(told.message.contains("doesn't declare"), "{error}");
+            assert_eq!(refusal.code, -32021, "{error}");
+            assert!(refusal.message.contains("doesn't declare"), "{error}");
             assert_eq!(
-                told.data.as_ref().map(|data| data.as_str()),
+                refusal.data.as_ref().map(|data| data.as_str()),
                 Some(&*expected)
             );
         }
@@ -179,9 +180,9 @@ async fn a_question_that_the_revision_does_not_have_is_named() {
         let mut client = LineClient::open(&server).declaring(json!({"elicitation": capability}));
         client.begin(revision.parse().expect("a revision")).await;
         let call = json!({"name": name, "arguments": {}}).to_string();
-        let told = client.ask("tools/call", &call).await;
-        assert_eq!(told["result"]["isError"], true, "{told}");
-        let words = told["result"]["content"][0]["text"].as_str();
+        let refusal = client.ask("tools/call", &call).await;
+        assert_eq!(refusal["result"]["isError"], true, "{refusal}");
+        let words = refusal["result"]["content"][0]["text"].as_str();
         let words = words.expect("a text");
         for part in ["elicitation/create", revision, since] {
             assert!(words.contains(part), "{revision}: {words}");
@@ -251,7 +252,7 @@ async fn form_content_that_does_not_match_its_schema_is_refused() {
         ] {
             let asks = tool("asks", |cx: Context| async move {
                 // A form that has a default for it needs no name to be given.
-                let name = PrimitiveSchema::from(StringSchema::new().default("nobody"));
+                let name = PrimitiveSchema::from(StringSchema::new().default("no name"));
                 let fields = [("age", PrimitiveSchema::integer()), ("name", name)];
                 let required = ["age", "name"].map(str::to_owned);
                 let form = FormSchema::new(fields).required(required);
@@ -279,7 +280,7 @@ async fn form_content_that_does_not_match_its_schema_is_refused() {
             let received = called(&client, "asks", "{}").await;
             let expected = match words {
                 None if content.contains("Ada") => "2 fields, Ada".to_owned(),
-                None => "2 fields, nobody".to_owned(),
+                None => "2 fields, no name".to_owned(),
                 Some(words) => format!("invalid form content: {words}"),
             };
             assert_eq!(received, expected, "{revision}, {content}");

@@ -22,7 +22,7 @@ async fn a_completion_may_fail_and_internal_errors_are_hidden() {
     let complete = |typed: CompletionInput| async move {
         match typed.value.as_str() {
             "io" => Err(ToolError::from(std::io::Error::other("/etc/secret"))),
-            "told" => Err(ToolError::new("the colours are gone")),
+            "visible" => Err(ToolError::new("the colours are gone")),
             "wrong" => Err(ToolError::protocol(ErrorObject::new(-32602, "no colour"))),
             _ => Ok(vec!["red"]),
         }
@@ -35,7 +35,7 @@ async fn a_completion_may_fail_and_internal_errors_are_hidden() {
     assert_eq!(completed["completion"]["values"][0], "red");
     for (value, code, words) in [
         ("io", -32603, "failed"),
-        ("told", -32603, "the colours are gone"),
+        ("visible", -32603, "the colours are gone"),
         ("wrong", -32602, "no colour"),
     ] {
         let failed = client.call("completion/complete", typed(value)).await;

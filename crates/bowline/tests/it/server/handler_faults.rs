@@ -101,8 +101,8 @@ async fn a_panic_is_answered_and_harms_no_other_request() {
         let completed = client.call("completion/complete", typed).send();
         assert_eq!(code_of(completed).await, Some(-32603));
         if revision == OLD {
-            let told = client.notify("notifications/roots/list_changed", ());
-            told.expect("it is told");
+            let notification = client.notify("notifications/roots/list_changed", ());
+            notification.expect("it is sent");
         }
         assert_eq!(called(&client, "fine", "{}").await, "fine");
         assert_eq!(
@@ -308,8 +308,11 @@ async fn a_handler_timeout_does_not_end_subscriptions() {
     features
         .add_tool(tool("new", || async {}))
         .expect("it is right");
-    let told = client.receive().await;
-    assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
+    let notification = client.receive().await;
+    assert_eq!(
+        notification["method"], "notifications/tools/list_changed",
+        "{notification}"
+    );
 }
 
 // proves: SV-6, MO-4, F-CA-11, SE-108
@@ -443,7 +446,7 @@ async fn a_handler_that_blocks_its_thread_holds_up_its_own_client_alone() {
         .tool("block", "", move || {
             let receiver = Arc::clone(&receiver);
             async move {
-                let receiver = receiver.lock().expect("nobody panicked");
+                let receiver = receiver.lock().expect("no panic");
                 receiver.recv().expect("the test lets it go");
             }
         })
@@ -467,7 +470,7 @@ async fn a_blocking_tool_has_a_thread_of_its_own() {
     let block = tool("block", move || {
         let receiver = Arc::clone(&receiver);
         async move {
-            let receiver = receiver.lock().expect("nobody panicked");
+            let receiver = receiver.lock().expect("no panic");
             receiver.recv().expect("the test lets it go");
         }
     });

@@ -61,7 +61,7 @@ async fn a_handler_answers_only_what_it_implements() {
         assert_eq!(words, r#"any for Some("client")"#);
         let error = client.call("prompts/list", ()).await.expect_err("none");
         assert_eq!(error.server_error().map(|error| error.code), Some(-32601));
-        let capabilities = client.capabilities().expect("it said");
+        let capabilities = client.capabilities().expect("declared capabilities");
         assert!(capabilities.tools.is_some() && capabilities.prompts.is_none());
     }
 }
@@ -317,10 +317,10 @@ async fn a_layer_changes_requests_and_fails_in_its_own_way() {
         assert_eq!(called(&client, "alias", "{}").await, "fine");
         let hanging = client.call("tools/call", r#"{"name":"hang","arguments":{}}"#);
         let error = hanging.await.expect_err("it is given up");
-        let told = error.server_error().expect("an error of the server");
+        let refusal = error.server_error().expect("an error of the server");
         assert_eq!(
-            (told.code, &*told.message),
-            (-32603, "the request was not served")
+            (refusal.code, &*refusal.message),
+            (-32603, "a middleware layer failed")
         );
         // An error of the protocol goes through as it is.
         let error = client.call("prompts/list", ()).await.expect_err("none");

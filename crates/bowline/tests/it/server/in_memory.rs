@@ -19,7 +19,7 @@ fn server() -> (RunningServer, Weak<()>) {
         .tool("flood", "Says too much", || async { "x".repeat(64 * 1024) })
         .tool("hang", "Never returns", |cx: Context| async move {
             cx.cancelled().await;
-            "nobody hears this"
+            "never received"
         });
     (server.build().expect("it can be served"), weak)
 }

@@ -102,7 +102,7 @@ async fn a_state_that_was_used_is_refused_where_each_is_good_for_one_use() {
         assert!(done["result"].is_object(), "{method}: {done}");
         let refused = client.ask(method, &params).await;
         assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
-        let words = "requestState was used before: begin anew";
+        let words = "requestState was already used: send the request again without it";
         assert_eq!(refused["error"]["message"], words);
         assert_eq!(till.count(), 1, "{method}");
         // Another request of the same words is another one.
@@ -264,8 +264,8 @@ async fn once_is_true_once_in_every_revision() {
         let mut client = LineClient::open(&server.build().expect("it can be served"));
         client.begin(revision).await;
         let params = json!({"name": "twice", "arguments": {}}).to_string();
-        let told = client.ask("tools/call", &params).await;
-        let words = &told["result"]["content"][0]["text"];
+        let response = client.ask("tools/call", &params).await;
+        let words = &response["result"]["content"][0]["text"];
         assert_eq!(words, "true false true", "{revision}");
     }
 }
@@ -303,7 +303,10 @@ async fn a_key_that_is_used_again_asks_again_in_both_eras() {
     for (question, count) in [("roots", 0), ("roots#2", 0), ("roots#3", 2)] {
         let asked = client.ask("tools/call", &params.to_string()).await;
         let questions = asked["result"]["inputRequests"].as_object();
-        let questions: Vec<_> = questions.into_iter().flat_map(|it| it.keys()).collect();
+        let questions: Vec<_> = questions
+            .into_iter()
+            .flat_map(|requests| requests.keys())
+            .collect();
         assert_eq!(questions, [question], "{asked}");
         params["requestState"] = asked["result"]["requestState"].clone();
         params["inputResponses"] = json!({ question: roots(count) });
@@ -343,10 +346,10 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
             params["inputResponses"] = answers.collect::<serde_json::Map<_, _>>().into();
             params["requestState"] = result["requestState"].clone();
         }
-        let told = client.ask("tools/call", &params.to_string()).await;
-        assert_eq!(told["result"]["isError"], true, "{told}");
+        let response = client.ask("tools/call", &params.to_string()).await;
+        assert_eq!(response["result"]["isError"], true, "{response}");
         let words = format!("too many questions: a request may ask at most {most}");
-        assert_eq!(told["result"]["content"][0]["text"], words);
+        assert_eq!(response["result"]["content"][0]["text"], words);
     }
 }
 

@@ -119,8 +119,8 @@ async fn notifications_of_a_client_that_does_not_read_are_delivered_not_kept() {
     }
     // All but those in the pipe were delivered, and a request still waits.
     tokio::task::yield_now().await;
-    let told = received.load(Ordering::SeqCst) - before;
-    assert!(told >= 98, "{told}");
+    let notified = received.load(Ordering::SeqCst) - before;
+    assert!(notified >= 98, "{notified}");
     assert_eq!(answered.load(Ordering::SeqCst), 1);
 }
 
@@ -221,7 +221,7 @@ async fn the_uris_of_subscriptions_are_bounded_together() {
     let long = "x".repeat(10_000);
     let listen = |number: u64| {
         let uris: Vec<_> = (0..30)
-            .map(|it| format!("r:{number}/{it}/{long}"))
+            .map(|index| format!("r:{number}/{index}/{long}"))
             .collect();
         stateless(json!({"notifications": {"resourceSubscriptions": uris}}))
     };

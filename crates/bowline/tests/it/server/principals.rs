@@ -141,8 +141,11 @@ async fn questions_to_one_principal_can_not_be_answered_by_another() {
         let done = client
             .ask(method, &params(&target, "alice", Some(&asked)))
             .await;
-        let told = done["result"].to_string();
-        assert!(told.contains(r#"0 roots for Some(\"alice\")"#), "{done}");
+        let response = done["result"].to_string();
+        assert!(
+            response.contains(r#"0 roots for Some(\"alice\")"#),
+            "{done}"
+        );
     }
 }
 
@@ -167,10 +170,10 @@ async fn a_stream_may_belong_to_a_principal() {
     let target = json!({"name": "asks", "arguments": {}});
     let mut alice = begun_as(&server, "alice").await;
     let mut bob = begun_as(&server, "bob").await;
-    let mut nobody = begun(&server).await;
+    let mut anonymous = begun(&server).await;
     let asked = alice.ask("tools/call", &target.to_string()).await;
     let again = params(&target, "-", Some(&asked));
-    for other in [&mut bob, &mut nobody] {
+    for other in [&mut bob, &mut anonymous] {
         let refused = other.ask("tools/call", &again).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
     }
@@ -182,7 +185,7 @@ async fn a_stream_may_belong_to_a_principal() {
 #[tokio::test]
 async fn a_handler_that_asks_for_a_principal_does_not_run_without() {
     let who = |who: Principal| async move {
-        let is_admin = who.get("is_admin").map(|it| it.as_str().to_owned());
+        let is_admin = who.get("is_admin").map(|value| value.as_str().to_owned());
         format!("{} {is_admin:?}", who.id())
     };
     let server = Server::new("who", "1")
@@ -190,11 +193,11 @@ async fn a_handler_that_asks_for_a_principal_does_not_run_without() {
         .layer(Gullible(()));
     let mut client = begun(&server.build().expect("it can be served")).await;
     let target = json!({"name": "who", "arguments": {}});
-    let told = client
+    let response = client
         .ask("tools/call", &params(&target, "alice", None))
         .await;
     assert_eq!(
-        told["result"]["content"][0]["text"],
+        response["result"]["content"][0]["text"],
         r#"alice Some("true")"#
     );
     let refused = client.ask("tools/call", &target.to_string()).await;

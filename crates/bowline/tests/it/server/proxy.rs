@@ -122,7 +122,7 @@ async fn greets(cx: Context) -> Result<String, ToolError> {
     let content = answer.await?.content.unwrap_or_default();
     let name = match content.get("name") {
         Some(ElicitValue::String(name)) => name.as_str(),
-        _ => "nobody",
+        _ => "no name",
     };
     Ok(format!("hello {name}"))
 }
@@ -169,7 +169,7 @@ async fn proxy_of(behind: Server, revision: Revision) -> (Server, mpsc::Receiver
 
 async fn next(received: &mut mpsc::Receiver<String>) -> String {
     let received = timeout(LONG, received.recv()).await;
-    received.expect("it is told").expect("the proxy is there")
+    received.expect("in time").expect("the proxy is there")
 }
 
 // proves: SV-1
@@ -222,7 +222,7 @@ impl Handler for Extended {
                 assert_eq!(request.known_method(), None);
                 assert_eq!(request.context().method(), "acme/echo");
                 let params: Value = serde_json::from_str(request.params()).expect("JSON");
-                let result = json!({"resultType": "complete", "said": params["say"]});
+                let result = json!({"resultType": "complete", "echoed": params["say"]});
                 Ok(JsonObject::parse(&result.to_string()).expect("JSON").into())
             }
             "acme/hang" => {
@@ -236,8 +236,8 @@ impl Handler for Extended {
 
     fn on_notification(&self, method: &str, params: Option<&Payload>) {
         let params = params.map_or("{}", Payload::as_str);
-        let said: Value = serde_json::from_str(params).expect("JSON");
-        let words = format!("{method} {}", said["say"]);
+        let params: Value = serde_json::from_str(params).expect("JSON");
+        let words = format!("{method} {}", params["say"]);
         self.0.try_send(words).expect("the test listens");
     }
 }
@@ -253,7 +253,7 @@ async fn a_proxy_forwards_methods_outside_of_the_protocol() {
         let server = server.layer(Sees(Arc::clone(&seen)));
         let client = connected_with(server, revision, |_| {}).await;
         let echoed = call(&client, "acme/echo", r#"{"say":"hello"}"#).await;
-        assert_eq!(echoed["said"], "hello", "{revision}");
+        assert_eq!(echoed["echoed"], "hello", "{revision}");
         let error = client.call("acme/none", "{}").await.expect_err("none");
         let error = error.server_error().expect("of the server");
         assert_eq!((error.code, &*error.message), (-32601, "not even here"));
@@ -263,10 +263,10 @@ async fn a_proxy_forwards_methods_outside_of_the_protocol() {
         drop(hanging);
         assert_eq!(next(&mut received).await, "given up", "{revision}");
         let sent = client.notify("acme/note", r#"{"say":1}"#);
-        sent.expect("it can be said");
+        sent.expect("it is sent");
         assert_eq!(next(&mut received).await, "acme/note 1", "{revision}");
         let seen = seen.lock().expect("no panic");
-        let seen = seen.iter().filter(|it| it.starts_with("acme/"));
+        let seen = seen.iter().filter(|method| method.starts_with("acme/"));
         assert_eq!(
             Vec::from_iter(seen),
             ["acme/echo", "acme/none", "acme/hang"]
@@ -380,9 +380,9 @@ async fn a_handler_decides_about_subscriptions_and_levels() {
         let answer = client.ask(method, r#"{"uri":"count:"}"#).await;
         assert!(answer["result"].is_object(), "{answer}");
     }
-    let told = std::iter::from_fn(|| received.try_recv().ok());
+    let methods = std::iter::from_fn(|| received.try_recv().ok());
     let expected = ["subscribed count:", "level Error", "unsubscribed count:"];
-    assert_eq!(Vec::from_iter(told), expected, "each once");
+    assert_eq!(Vec::from_iter(methods), expected, "each once");
 }
 
 // SB-2: what is not honoured is left out.

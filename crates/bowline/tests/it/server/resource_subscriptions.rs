@@ -96,15 +96,12 @@ impl World {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let ping = self.client.send("ping", "{}").await;
         let received = self.client.receive().await;
-        match received["method"] == "notifications/resources/updated" {
-            true => {
-                self.client.answer(ping).await;
-                true
-            }
-            false => {
-                assert_eq!(received["id"], Value::from(ping), "{received}");
-                false
-            }
+        if received["method"] == "notifications/resources/updated" {
+            self.client.answer(ping).await;
+            true
+        } else {
+            assert_eq!(received["id"], Value::from(ping), "{received}");
+            false
         }
     }
 }
@@ -137,12 +134,12 @@ async fn the_last_request_about_a_resource_wins() {
     assert_eq!(world.heard(), ["on a:", "off a:"]);
     assert!(!world.is_told("a:").await);
 
-    let mut said = Vec::new();
+    let mut requests = Vec::new();
     for what in ["subscribe", "unsubscribe", "subscribe"] {
-        said.push(world.write_line(what, "a:").await);
+        requests.push(world.write_line(what, "a:").await);
     }
     world.lets(2).await;
-    for request in said {
+    for request in requests {
         world.is_done(request).await;
     }
     assert_eq!(world.heard(), ["on a:", "off a:", "on a:"]);

@@ -218,9 +218,10 @@ async fn serve_waits_for_handlers_that_clean_up() {
         // Time passes when both wait.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let started = tokio::time::Instant::now();
-        match ends_itself {
-            true => running.close(),
-            false => drop(ours),
+        if ends_itself {
+            running.close()
+        } else {
+            drop(ours)
         }
         serving.await.expect("no panic").expect("it ends");
         assert_eq!(tidied.load(Ordering::SeqCst), 1);

@@ -12,7 +12,7 @@ pub(crate) async fn connected(server: Server, revision: Revision) -> Client {
     connected_with(server, revision, |_| {}).await
 }
 
-/// The same, with more to be said about the client.
+/// The same, with more settings of the client.
 pub(crate) async fn connected_with(
     server: Server,
     revision: Revision,

@@ -84,7 +84,7 @@ async fn the_completion_of_a_url_elicitation_is_sent_once() {
     let declined = opened(&mut client, 2, "asks", "decline").await;
     assert!(
         !features.complete_url_elicitation(&declined),
-        "nobody opened it"
+        "it was declined"
     );
     assert!(!features.complete_url_elicitation("unknown"));
     assert!(
@@ -92,13 +92,21 @@ async fn the_completion_of_a_url_elicitation_is_sent_once() {
         "its handler has returned"
     );
     assert!(!features.complete_url_elicitation(&page), "once");
-    let told = client.receive().await;
-    assert_eq!(told["method"], "notifications/elicitation/complete");
-    assert_eq!(told["params"]["elicitationId"], page.as_str(), "{told}");
+    let notification = client.receive().await;
+    assert_eq!(notification["method"], "notifications/elicitation/complete");
+    assert_eq!(
+        notification["params"]["elicitationId"],
+        page.as_str(),
+        "{notification}"
+    );
     // The other client gets its own completion only.
     assert!(features.complete_url_elicitation(&others));
-    let told = other.receive().await;
-    assert_eq!(told["params"]["elicitationId"], others.as_str(), "{told}");
+    let notification = other.receive().await;
+    assert_eq!(
+        notification["params"]["elicitationId"],
+        others.as_str(),
+        "{notification}"
+    );
 }
 
 // EL-17: also when much waits to be read.
@@ -108,23 +116,23 @@ async fn the_completion_of_a_url_elicitation_is_sent_when_there_is_room() {
     begin(&mut client).await;
     let first = opened(&mut client, 1, "asks", "accept").await;
     let second = opened(&mut client, 2, "asks", "accept").await;
-    let mut told = Vec::new();
+    let mut notification = Vec::new();
     for (id, page) in [(3, &first), (4, &second)] {
         let params = json!({"name": "finishes", "arguments": {"page": page}});
         client.send(id, "tools/call", params).await;
     }
     let mut answers = 0;
-    while told.len() < 2 || answers < 2 {
+    while notification.len() < 2 || answers < 2 {
         let received = client.receive().await;
         if received["method"] == "notifications/elicitation/complete" {
-            told.push(received["params"]["elicitationId"].clone());
+            notification.push(received["params"]["elicitationId"].clone());
         } else if received.get("method").is_none() {
             answers += 1;
             let words = &received["result"]["content"][0]["text"];
             assert_eq!(words, "true false", "once: {received}");
         }
     }
-    assert_eq!(told, [first, second]);
+    assert_eq!(notification, [first, second]);
 }
 
 // EL-14: ids are unique.

@@ -88,9 +88,9 @@ async fn refusal(client: &Client, name: &str, arguments: &str, revision: Revisio
     }
     let error = client.call("tools/call", params).await;
     let error = error.expect_err("an error of the protocol");
-    let told = error.server_error().expect("of the server");
-    assert_eq!(told.code, -32602);
-    told.message.clone()
+    let refusal = error.server_error().expect("of the server");
+    assert_eq!(refusal.code, -32602);
+    refusal.message.clone()
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -113,8 +113,8 @@ enum Kind {
 // proves: SV-5
 #[tokio::test]
 async fn constraints_beyond_decoding_are_checked_after_it() {
-    let server = Server::new("typed", "1").tool("it", "", |it: Limited| async move {
-        matches!(it.kind, Some(Kind::Small | Kind::Large))
+    let server = Server::new("typed", "1").tool("it", "", |limited: Limited| async move {
+        matches!(limited.kind, Some(Kind::Small | Kind::Large))
     });
     let revision = Revision::LATEST;
     let client = connected(server, revision).await;
@@ -157,8 +157,8 @@ struct Point {
 // proves: SV-5
 #[tokio::test]
 async fn a_struct_within_arguments_is_not_an_array() {
-    let server = Server::new("nested", "1").tool("it", "", |it: Line| async move {
-        it.from.x + it.from.y + it.to.map_or(0, |it| it.x + it.y)
+    let server = Server::new("nested", "1").tool("it", "", |line: Line| async move {
+        line.from.x + line.from.y + line.to.map_or(0, |end| end.x + end.y)
     });
     let revision = Revision::LATEST;
     let client = connected(server, revision).await;
@@ -234,10 +234,10 @@ async fn a_result_that_does_not_match_its_schema_is_not_sent() {
                 continue;
             }
             let error = result.expect_err(name);
-            let told = error.server_error().expect("of the server");
-            assert_eq!(told.code, -32603);
+            let refusal = error.server_error().expect("of the server");
+            assert_eq!(refusal.code, -32603);
             assert_eq!(
-                told.message,
+                refusal.message,
                 "the result doesn't match the tool's outputSchema"
             );
         }
@@ -260,7 +260,7 @@ async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
         let error = Server::new("wrong", "1").add_tool(tool).build();
         let error = error.expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::Config);
-        let words = format!("its {kind} is refused: {refused}");
+        let words = format!("its {kind} can't be used: {refused}");
         assert!(error.to_string().ends_with(&words), "{error}");
     }
     // What is added later is refused as well, and what was there stays.
@@ -268,7 +268,7 @@ async fn a_schema_that_cannot_be_checked_is_refused_with_its_tool() {
     for (tool, kind) in tools().into_iter().zip(["inputSchema", "outputSchema"]) {
         let error = features.add_tool(tool).expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::Config);
-        let words = format!("its {kind} is refused: {refused}");
+        let words = format!("its {kind} can't be used: {refused}");
         assert!(error.to_string().ends_with(&words), "{error}");
     }
     assert!(!features.remove_tool("in") && !features.remove_tool("out"));

@@ -230,7 +230,7 @@ fn errors_say_where_and_why() {
     let error = found(&schema(r#""a\n":{"x-mcp-header":"A","type":"number"}"#)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        r#"x-mcp-header at "/properties/a\n" is on a property that is no integer, string or boolean"#
+        r#"x-mcp-header at "/properties/a\n" is on a property that is not an integer, string or boolean"#
     );
     let long = schema(&format!(r#""{}":{{"x-mcp-header":1}}"#, "k".repeat(1000)));
     assert!(found(&long).unwrap_err().to_string().len() < 200);

@@ -84,7 +84,7 @@ impl FromStr for TaskRef {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         serde_json::from_str(text).map_err(|error| {
-            let message = format!("not a saved task: {error}");
+            let message = format!("not a task reference: {error}");
             Error::new(ErrorKind::Config, message)
         })
     }

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_proto::link::{LinkCall, State};
+use bowline_proto::link::{LinkCall, LinkState};
 use bowline_proto::{CallRequest, Outcome, Payload, Sent};
 use bowline_types::input::InputResponse;
 use bowline_types::tasks::{DetailedTask, GetTaskResult, TaskParams, TaskStatus, UpdateTaskParams};
@@ -272,9 +272,9 @@ impl TaskPoller {
         loop {
             changes.mark_unchanged();
             match self.shared.lock().link.state() {
-                State::Starting | State::Initializing | State::Backoff => {}
+                LinkState::Starting | LinkState::Initializing | LinkState::Backoff => {}
                 // The error of the call names the cause.
-                State::Ready | State::Closing | State::Closed => return,
+                LinkState::Ready | LinkState::Closing | LinkState::Closed => return,
             }
             if changes.changed().await.is_err() {
                 return;

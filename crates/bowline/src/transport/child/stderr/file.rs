@@ -34,7 +34,7 @@ pub(in super::super) fn open(path: &Path) -> Result<File, OpenError> {
         Ok(file)
     });
     opened.map_err(|error| {
-        let message = format!("{}, where stderr is to go: {error}", path.display());
+        let message = format!("can't write stderr to {}: {error}", path.display());
         match error.kind() {
             io::ErrorKind::NotFound
             | io::ErrorKind::PermissionDenied

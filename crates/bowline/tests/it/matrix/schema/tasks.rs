@@ -108,8 +108,8 @@ fn faults_of_tasks_are_found() {
     let check = |revision, mut lines: Vec<Line>, is_fine: bool| {
         // The tap may ask what it likes; its answers are checked all the same.
         let faults = super::faults(revision, &lines);
-        let said = lines.pop().map(|line| line.value);
-        assert_eq!(faults.is_empty(), is_fine, "{said:?}: {faults:?}");
+        let line = lines.pop().map(|line| line.value);
+        assert_eq!(faults.is_empty(), is_fine, "{line:?}: {faults:?}");
     };
     let [.., old, new] = Revision::ALL;
     let done = json!({"resultType": "complete", "content": []});

@@ -258,7 +258,7 @@ async fn a_server_that_ends_begins_no_task() {
     tokio::time::sleep(after / 2).await;
     world.running.shut_down();
     let TaskOrResult::Result(result) = call.await.expect("no panic").expect("an answer") else {
-        panic!("nobody could ask for it");
+        panic!("the task was not known to the client");
     };
     assert_eq!(result.text(), "in time");
 }

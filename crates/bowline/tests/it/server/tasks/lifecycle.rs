@@ -167,8 +167,8 @@ async fn a_cancelled_task_ends_its_handler_and_stays_cancelled() {
         tokio::time::sleep(Duration::from_millis(700)).await;
         let cancelled = handle.cancel().await.expect("it is cancelled");
         // TK-13: in 2025-11-25 it is so before the answer.
-        let told = cancelled.task.map(|task| task.status);
-        assert_eq!(told, (revision == OLD).then_some(TaskStatus::Cancelled));
+        let status = cancelled.task.map(|task| task.status);
+        assert_eq!(status, (revision == OLD).then_some(TaskStatus::Cancelled));
         gate.left(1).await;
         gate.open();
         let error = waiting.await.expect("it runs").unwrap_err();
@@ -267,9 +267,10 @@ async fn a_server_that_ends_cancels_its_tasks() {
         let client = world.client(NEW).await;
         let _handle = started(&client, "waits").await.expect("a task");
         tokio::time::sleep(Duration::from_millis(1)).await;
-        match is_sudden {
-            true => world.running.close(),
-            false => world.running.shut_down(),
+        if is_sudden {
+            world.running.close()
+        } else {
+            world.running.shut_down()
         }
         gate.left(1).await;
     }

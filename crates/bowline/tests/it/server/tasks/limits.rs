@@ -244,8 +244,8 @@ async fn a_large_meta_of_a_task_is_not_kept() {
         let begun = client.ask("tools/call", &params.to_string()).await;
         let id = json!({"taskId": begun["result"]["task"]["taskId"]});
         let result = client.ask("tasks/result", &id.to_string()).await;
-        let said = &result["result"]["content"][0]["text"];
-        assert_eq!(said, kept, "{result}");
+        let text = &result["result"]["content"][0]["text"];
+        assert_eq!(text, kept, "{result}");
     }
 }
 

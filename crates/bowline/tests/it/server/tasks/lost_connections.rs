@@ -139,9 +139,10 @@ async fn a_task_that_its_client_never_learns_of_does_not_run() {
             let call = client.tools().call("waits", ()).as_task(None);
             let call = tokio::spawn(call.send());
             tokio::time::sleep(Duration::from_secs(5)).await;
-            match is_cut {
-                true => world.cut(),
-                false => call.abort(),
+            if is_cut {
+                world.cut()
+            } else {
+                call.abort()
             }
             tokio::time::sleep(Duration::from_secs(10)).await;
             gate.open();

@@ -46,9 +46,9 @@ async fn without_the_extension_the_error_names_it() {
         ("tasks/update", json!({"taskId": id, "inputResponses": {}})),
     ] {
         let error = call(&unable, method, params).await.expect_err(method);
-        let told = error.server_error().expect("an error of the server");
-        assert_eq!(told.code, -32021, "{error}");
-        let data = told.data.as_ref().expect("what is needed").as_str();
+        let refusal = error.server_error().expect("an error of the server");
+        assert_eq!(refusal.code, -32021, "{error}");
+        let data = refusal.data.as_ref().expect("what is needed").as_str();
         let needed =
             format!(r#"{{"requiredCapabilities":{{"extensions":{{"{EXTENSION}":{{}}}}}}}}"#);
         assert_eq!(data, needed);
@@ -94,18 +94,26 @@ async fn each_generation_is_declared_in_its_own_revision() {
     listed.enable_list(true);
     for (config, list) in [(TaskConfig::new(), false), (listed, true)] {
         let world = World::new(server(&config));
-        let old = world.client(OLD).await.capabilities().expect("it said so");
+        let old = world
+            .client(OLD)
+            .await
+            .capabilities()
+            .expect("declared capabilities");
         let tasks = old.tasks.as_ref().expect("tasks");
         assert!(tasks.cancel.is_some() && tasks.requests.is_some());
         assert_eq!(tasks.list.is_some(), list);
         assert!(!old.has_extension(EXTENSION));
-        let new = world.client(NEW).await.capabilities().expect("it said so");
+        let new = world
+            .client(NEW)
+            .await
+            .capabilities()
+            .expect("declared capabilities");
         assert!(new.tasks.is_none() && new.has_extension(EXTENSION));
     }
     let without = World::new(Server::new("plain", "1").tool("plain", "", || async { "done" }));
     for revision in [OLD, NEW] {
         let client = without.client(revision).await;
-        let has = client.capabilities().expect("it said so");
+        let has = client.capabilities().expect("declared capabilities");
         assert!(has.tasks.is_none() && !has.has_extension(EXTENSION));
         assert_eq!(
             refusal(&client, "tasks/get", json!({"taskId": "x"})).await,

@@ -24,7 +24,10 @@ pub(super) fn form(message: &str) -> ElicitFormParams {
 async fn asks(cx: Context) -> Result<String, ToolError> {
     let one = cx.elicit("who", form("One?")).await?;
     let other = cx.elicit("who", form("Other?")).await?;
-    let accepted = [one, other].iter().filter(|it| it.is_accepted()).count();
+    let accepted = [one, other]
+        .iter()
+        .filter(|answer| answer.is_accepted())
+        .count();
     Ok(format!("{accepted} accepted"))
 }
 
@@ -90,8 +93,8 @@ async fn questions_are_listed_in_the_task_under_unique_keys() {
         // TX-12: answers to nothing, and to what was answered, are ignored.
         let decline = || bowline::types::input::InputResponse::try_from(ElicitResult::decline());
         let mut answers = bowline::types::Map::new();
-        answers.insert("nobody asked", decline().expect("it can be said"));
-        answers.insert(&*keys[0], decline().expect("it can be said"));
+        answers.insert("unknown key", decline().expect("an encodable answer"));
+        answers.insert(&*keys[0], decline().expect("an encodable answer"));
         for _ in 0..2 {
             let updated = client.tasks().update(handle.id(), answers.clone()).await;
             updated.expect("it is taken");
@@ -115,7 +118,7 @@ async fn a_question_that_was_lost_with_its_connection_is_asked_again() {
             config.elicitation(move |_| {
                 let (count, person) = (Arc::clone(&count), person.clone());
                 async move {
-                    // The first time nobody is there to answer.
+                    // The first time the user doesn't answer.
                     if count.fetch_add(1, Ordering::SeqCst) == 0 {
                         person.pass().await;
                     }
@@ -153,8 +156,8 @@ async fn a_task_fails_for_a_client_that_cannot_be_asked() {
                 assert!(result.text().contains("elicitation"), "{}", result.text());
             }
             (Err(error), false) => {
-                let told = error.server_error().expect("an error of the server");
-                assert_eq!(told.code, -32021);
+                let refusal = error.server_error().expect("an error of the server");
+                assert_eq!(refusal.code, -32021);
             }
             (other, _) => panic!("{other:?}"),
         }
