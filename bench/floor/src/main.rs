@@ -4,14 +4,12 @@
 //! It reads the text of a call into a string and writes it again, as a library with typed
 //! arguments must. All that was read together is answered together.
 
-use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 
+use floor::{Answer, answer};
 use memchr::{memchr_iter, memrchr};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::runtime::Builder;
@@ -61,88 +59,10 @@ fn reopen(path: &str, is_written: bool) -> io::Result<File> {
 fn answer_lines(lines: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let mut start = 0;
     for end in memchr_iter(b'\n', lines) {
-        answer(&lines[start..end], out)?;
+        if answer(&lines[start..end], out)? != Answer::None {
+            out.push(b'\n');
+        }
         start = end + 1;
     }
     Ok(())
 }
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    params: Option<Params>,
-}
-
-#[derive(Deserialize)]
-struct Params {
-    arguments: Option<Arguments>,
-}
-
-#[derive(Deserialize)]
-struct Arguments {
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Response<'a> {
-    jsonrpc: &'static str,
-    id: &'a RawValue,
-    result: CallResult,
-}
-
-#[derive(Serialize)]
-struct CallResult {
-    content: [Content; 1],
-}
-
-#[derive(Serialize)]
-struct Content {
-    r#type: &'static str,
-    text: String,
-}
-
-fn answer(line: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    let request: Request<'_> = serde_json::from_slice(line)?;
-    let Some(id) = request.id else {
-        return Ok(());
-    };
-    let arguments = request.params.and_then(|params| params.arguments);
-    match (&*request.method, arguments) {
-        ("initialize", _) => {
-            write!(
-                out,
-                r#"{{"jsonrpc":"2.0","id":{id},"result":{INITIALIZE}}}"#
-            )?;
-        }
-        ("server/discover", _) => {
-            write!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{DISCOVER}}}"#)?;
-        }
-        (_, Some(Arguments { text })) => {
-            let r#type = "text";
-            let result = CallResult {
-                content: [Content { r#type, text }],
-            };
-            let jsonrpc = "2.0";
-            serde_json::to_writer(
-                &mut *out,
-                &Response {
-                    jsonrpc,
-                    id,
-                    result,
-                },
-            )?;
-        }
-        (_, None) => {
-            write!(out, r#"{{"jsonrpc":"2.0","id":{id},"error":{NO_TEXT}}}"#)?;
-        }
-    }
-    out.push(b'\n');
-    Ok(())
-}
-
-const INITIALIZE: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"floor","version":"0"}}"#;
-const DISCOVER: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"floor","version":"0"}}"#;
-const NO_TEXT: &str = r#"{"code":-32602,"message":"no text"}"#;

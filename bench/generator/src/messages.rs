@@ -1,5 +1,6 @@
 //! What is said, and what is answered.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use serde::Deserialize;
@@ -35,9 +36,17 @@ impl Messages {
             revision: revision.to_owned(),
             is_stateless,
             text,
-            tail: (tail + "\n").into_bytes(),
+            tail: tail.into_bytes(),
             next_id: 0,
         })
+    }
+
+    pub(crate) fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.is_stateless
     }
 
     /// The id of the next call.
@@ -61,15 +70,13 @@ impl Messages {
         let id = self.next_id;
         self.next_id += 1;
         let first = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        out.extend(format!("{first}\n").into_bytes());
+        out.extend(first.to_string().into_bytes());
     }
 
     /// What follows the answer to that.
-    pub(crate) fn second(&self, out: &mut Vec<u8>) {
-        if !self.is_stateless {
-            let second = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-            out.extend(format!("{second}\n").into_bytes());
-        }
+    pub(crate) fn second(&self) -> Option<&'static [u8]> {
+        let second: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        (!self.is_stateless).then_some(second)
     }
 
     pub(crate) fn call(&mut self, out: &mut Vec<u8>) {
@@ -83,13 +90,12 @@ impl Messages {
     /// Whether an answer is what was said, and nothing else.
     pub(crate) fn check(&self, reply: &Reply<'_>) -> Result<(), Failure> {
         let result = reply.result.ok_or_else(|| reply.unexpected())?;
-        let result: Value = serde_json::from_str(result.get())?;
-        let content = result["content"].as_array().map(Vec::as_slice);
-        let is_said = match content {
-            Some([content]) => content["type"] == "text" && content["text"] == *self.text,
+        let result: CallResult<'_> = serde_json::from_str(result.get())?;
+        let is_said = match &result.content[..] {
+            [content] => content.r#type == "text" && content.text == self.text,
             _ => false,
         };
-        if !is_said || result["isError"] == true {
+        if !is_said || result.is_error {
             return Err(reply.unexpected());
         }
         Ok(())
@@ -112,6 +118,22 @@ pub(crate) struct Reply<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CallResult<'a> {
+    #[serde(borrow)]
+    content: Vec<Content<'a>>,
+    #[serde(default, rename = "isError")]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
 }
 
 impl<'a> Reply<'a> {

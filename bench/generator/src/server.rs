@@ -1,29 +1,46 @@
 //! The server, and what it costs.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
 use crate::Failure;
 
-/// How long it may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take to answer, and to end.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Server {
     child: Child,
     clock: ClockId,
+    address: Option<String>,
 }
 
 impl Server {
-    pub(crate) fn start(command: &[String]) -> Result<Self, Failure> {
+    /// Starts a server that speaks on stdio.
+    pub(crate) fn on_pipes(command: &[String]) -> Result<Self, Failure> {
+        Self::start(command, Stdio::piped())
+    }
+
+    /// Starts a server that says in a line where it listens.
+    pub(crate) fn listening(command: &[String]) -> Result<Self, Failure> {
+        let mut server = Self::start(command, Stdio::null())?;
+        let mut line = String::new();
+        BufReader::new(server.stdout()?).read_line(&mut line)?;
+        server.address = Some(line.trim().to_owned());
+        Ok(server)
+    }
+
+    fn start(command: &[String], stdin: Stdio) -> Result<Self, Failure> {
         let (program, args) = command.split_first().ok_or("no server")?;
         let child = Command::new(program)
             .args(args)
-            .stdin(Stdio::piped())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("{program}: {error}"))?;
@@ -31,7 +48,12 @@ impl Server {
         Ok(Self {
             child,
             clock: clock_getcpuclockid(pid)?,
+            address: None,
         })
+    }
+
+    pub(crate) fn address(&self) -> Result<&str, Failure> {
+        self.address.as_deref().ok_or_else(|| "no address".into())
     }
 
     pub(crate) fn stdin(&mut self) -> Result<&mut ChildStdin, Failure> {
@@ -55,9 +77,20 @@ impl Server {
         Ok(peak.ok_or("no VmHWM")?.parse()?)
     }
 
-    /// Closes its input, with which a server ends: a profiler then writes what it has counted.
-    pub(crate) fn end(mut self) -> Result<(), Failure> {
+    /// Closes its input, with which a server on stdio ends.
+    pub(crate) fn end_input(mut self) -> Result<(), Failure> {
         drop(self.child.stdin.take());
+        self.wait()
+    }
+
+    /// Asks it to end, as a server over HTTP has to be.
+    pub(crate) fn terminate(self) -> Result<(), Failure> {
+        kill(Pid::from_raw(self.child.id().try_into()?), Signal::SIGTERM)?;
+        self.wait()
+    }
+
+    /// Waits for its end: a profiler writes then what it has counted.
+    fn wait(mut self) -> Result<(), Failure> {
         let step = Duration::from_millis(5);
         for _ in 0..PATIENCE.as_millis() / step.as_millis() {
             if self.child.try_wait()?.is_some() {
