@@ -127,7 +127,7 @@ mod tests {
         let largest = io::repeat(b'x').take(MAX_BYTES);
         assert_eq!(read_text(largest).unwrap().len() as u64, MAX_BYTES);
         let larger = read_text(io::repeat(b'x').take(MAX_BYTES + 1)).unwrap_err();
-        assert_eq!(larger.to_string(), "it has more than 16 MiB");
+        assert_eq!(larger.to_string(), "it is larger than 16 MiB");
         // A file that never ends must not block.
         assert!(matches!(read_text(io::repeat(0)), Err(ReadError::TooLarge)));
     }

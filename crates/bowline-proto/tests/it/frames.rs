@@ -128,7 +128,7 @@ fn utf16_is_named() {
     ] {
         check(FrameLimits::default(), bytes, &["fault Utf16"]);
     }
-    assert!(CodecFault::Utf16.to_string().contains("writes UTF-16"));
+    assert!(CodecFault::Utf16.to_string().contains("UTF-16 received"));
 }
 
 // proves: F-FR-12, F-FR-13, F-FR-17

@@ -170,7 +170,7 @@ impl ClientConfig {
 
     /// Sets the roots, which declare to the server where it may work. They can be
     /// [changed](super::features::Roots::set) later; a client that has none yet declares them
-    /// with an empty list. What is no `file://` URI is left out, with a warning.
+    /// with an empty list. A root without a `file://` URI is left out, with a warning.
     pub fn roots(&mut self, roots: impl IntoIterator<Item = Root>) -> &mut Self {
         let (roots, invalid): (Vec<_>, Vec<_>) = roots.into_iter().partition(is_file);
         for root in invalid {

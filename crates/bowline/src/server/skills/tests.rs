@@ -112,12 +112,12 @@ fn no_uri_and_no_link_leaves_the_folder() {
 fn an_invalid_skill_is_an_error_that_names_it() {
     let cases = [
         ("a", "", "a: SKILL.md: no front matter"),
-        ("a", "---\nname: a\n", "has no end"),
+        ("a", "---\nname: a\n", "no closing line"),
         ("a", "---\nname: a\n---\n", "description"),
         (
             "a",
             "---\nname: b\ndescription: x\n---\n",
-            "that of its folder",
+            "the name of its folder",
         ),
         ("A", "---\nname: A\ndescription: x\n---\n", "a-z"),
         ("a--b", "---\nname: a--b\ndescription: x\n---\n", "a-z"),

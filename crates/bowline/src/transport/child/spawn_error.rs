@@ -99,11 +99,11 @@ mod tests {
             assert!(error.reason.starts_with("server: cannot be started"));
         }
         for (program, folder, errno, message) in [
-            ("server", None, Errno::NOENT, "no such command in PATH"),
+            ("server", None, Errno::NOENT, "command not found in PATH"),
             ("/no/server", None, Errno::NOENT, "no such file"),
             ("/etc/passwd", None, Errno::NOENT, "interpreter"),
             ("/etc", None, Errno::ACCESS, "a folder, not a program"),
-            ("/etc/passwd", None, Errno::ACCESS, "may not be executed"),
+            ("/etc/passwd", None, Errno::ACCESS, "not executable"),
             ("server", None, Errno::TOOBIG, "too large"),
             ("server", None, Errno::NOEXEC, "#!"),
             ("server", Some("/no/such"), Errno::NOENT, "/no/such"),

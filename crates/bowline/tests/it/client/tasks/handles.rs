@@ -190,7 +190,10 @@ fn what_is_no_saved_task_is_refused_in_words() {
     for odd in ["", "t1", "{}", "[]"] {
         let error: Error = odd.parse::<TaskRef>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
-        assert!(error.to_string().contains("not a saved task"), "{error}");
+        assert!(
+            error.to_string().contains("not a task reference"),
+            "{error}"
+        );
     }
     let id_only: TaskRef = r#"{"id":"t1"}"#.parse().expect("the id is enough");
     assert_eq!(id_only, TaskRef::from("t1".to_owned()));
