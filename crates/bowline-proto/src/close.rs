@@ -26,6 +26,15 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
+    /// Returns the reason of an [`Outcome::Lost`](crate::Outcome::Lost), which is itself the
+    /// information that the transport was lost.
+    pub(crate) fn lost_reason(&self) -> String {
+        match self {
+            Self::Transport(reason) => reason.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns the name of the reason, as in telemetry.
     pub const fn name(&self) -> &'static str {
         match self {

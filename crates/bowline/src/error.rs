@@ -403,11 +403,7 @@ impl Error {
                 details.attempts = Some(attempts);
                 (ErrorKind::Backpressure, "the transport was busy".into())
             }
-            Outcome::Lost { reason } => {
-                // The kind has it already.
-                let message = reason.strip_prefix("transport lost: ").map(str::to_owned);
-                (ErrorKind::TransportDown, message.unwrap_or(reason).into())
-            }
+            Outcome::Lost { reason } => (ErrorKind::TransportDown, reason.into()),
             Outcome::Shutdown => (ErrorKind::Shutdown, "".into()),
             other => (ErrorKind::Protocol, other.name().into()),
         };

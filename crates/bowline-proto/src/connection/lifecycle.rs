@@ -385,7 +385,7 @@ fn close_outcome(reason: &CloseReason) -> Outcome {
         | CloseReason::Refused(_)
         | CloseReason::Stalled
         | CloseReason::IdsExhausted => Outcome::Lost {
-            reason: reason.to_string(),
+            reason: reason.lost_reason(),
         },
     }
 }

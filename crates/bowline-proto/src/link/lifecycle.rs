@@ -197,12 +197,12 @@ impl Link {
         }
         self.failures = self.failures.saturating_add(1);
         if is_permanent && !self.was_ready {
-            return self.close_permanently(now, cause.to_string(), cause);
+            return self.close_permanently(now, cause.lost_reason(), cause);
         }
         let most = self.config.backoff.max_attempts;
         if most.is_some_and(|most| self.attempts >= most) {
             // The history keeps the last reason.
-            let reason = cause.to_string();
+            let reason = cause.lost_reason();
             self.enter_backoff(now, cause, now);
             return self.close_permanently(now, reason, Cause::AttemptsExhausted);
         }
@@ -221,7 +221,7 @@ impl Link {
     }
 
     fn enter_backoff(&mut self, now: Instant, cause: Cause, until: Instant) {
-        self.fail_calls_that_cannot_wait(&lost(cause.to_string()));
+        self.fail_calls_that_cannot_wait(&lost(cause.lost_reason()));
         self.enter(now, LinkState::Backoff, cause);
         self.timer = Some(until);
     }

@@ -118,6 +118,14 @@ impl Cause {
         }
     }
 
+    /// Returns the reason of the calls that are lost because of it.
+    pub(super) fn lost_reason(&self) -> String {
+        match self {
+            Self::Ended(reason) => reason.lost_reason(),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns `true` if this is why there is no connection.
     const fn is_failure(&self) -> bool {
         match self {

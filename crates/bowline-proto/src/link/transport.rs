@@ -212,7 +212,7 @@ impl Link {
         }
         if is_too_often {
             let cause = Cause::TooManyCrashes;
-            return self.close_permanently(now, cause.to_string(), cause);
+            return self.close_permanently(now, cause.lost_reason(), cause);
         }
         // Without a transport there is nothing to start anew before the wait is over.
         if !waits {

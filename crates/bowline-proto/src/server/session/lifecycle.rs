@@ -90,7 +90,7 @@ impl Session {
         let open = self.endpoint.end_all(now, || match &reason {
             CloseReason::Local => Outcome::Shutdown,
             other => Outcome::Lost {
-                reason: other.to_string(),
+                reason: other.lost_reason(),
             },
         });
         for request in open {
