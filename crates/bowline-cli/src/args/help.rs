@@ -48,7 +48,7 @@ Examples:
   bowline call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
 Requests of the server (elicitation and sampling):
-  Options answer first. What they leave open is asked on the terminal (stdin and stderr):
+  Options answer first. What they don't answer is asked on the terminal (stdin and stderr):
   !decline declines, !cancel or Ctrl-D cancels, and a text that begins with ! begins with !!.
   URLs are shown, never opened. Without a terminal, a request that no option answers is
   cancelled, with a warning that names the option.

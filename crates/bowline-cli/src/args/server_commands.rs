@@ -70,7 +70,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) max_time: Option<Duration>,
 
-    /// Show log messages of the server from this level on: debug, info, notice, warning (the
+    /// Show log messages of the server at this level and above: debug, info, notice, warning (the
     /// default), error, critical, alert or emergency
     #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = level_parser())]
     pub(crate) log: Option<LoggingLevel>,
