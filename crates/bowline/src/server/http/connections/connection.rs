@@ -92,21 +92,22 @@ pub(super) struct ConnectionSettings {
 
 /// Serves one connection, until it has ended. Dropping the future ends it with all its requests.
 pub(super) async fn serve_connection(
-    stream: Stream,
+    mut stream: Stream,
     service: impl ServeHttp,
     settings: ConnectionSettings,
     state: Arc<ConnectionState>,
 ) {
     let tasks = StreamTasks::default();
     let builder = builder(tasks.executor());
-    let peer_addr = stream.peer_addr();
+    let mut extensions = std::mem::take(&mut stream.extensions);
+    if let Some(address) = stream.peer_addr() {
+        extensions.insert(address);
+    }
     let io = TokioIo::new(ConnectionIo::new(stream, Arc::clone(&state)));
     let shared = Arc::clone(&state);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let (service, shared) = (service.clone(), Arc::clone(&shared));
-        if let Some(address) = peer_addr {
-            request.extensions_mut().insert(address);
-        }
+        request.extensions_mut().extend(extensions.clone());
         let (request, open) = open_request(request, shared);
         async move {
             let response = service.serve(request).await;
