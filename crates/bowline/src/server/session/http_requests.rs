@@ -591,10 +591,9 @@ async fn finish_requests(shared: Arc<SessionShared>) {
         context.shut_down();
     }
     sleep(CANCEL_GRACE).await;
-    shared.with(|core, now| {
-        core.session.refuse_open_requests(now);
-        core.session.close(now);
-    });
+    shared.with(|core, now| core.session.refuse_open_requests(now));
+    // Closing drops what is not on the streams yet.
+    shared.with(|core, now| core.session.close(now));
 }
 
 /// A handler that goes on after its first poll.
