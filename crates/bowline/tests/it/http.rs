@@ -2,6 +2,7 @@
 
 mod disconnects;
 mod handshake_era;
+mod legacy_sse;
 mod mixed_eras;
 mod proxies;
 mod request_heads;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::forwarded::TrustedProxies;
 use super::hosts::AllowedHosts;
 use super::origins::AllowedOrigins;
+use super::public_url::PublicUrl;
 
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct HttpConfig {
     pub(super) idle_timeout: Duration,
     pub(super) max_streams_per_session: usize,
     pub(super) max_stream_age: Option<Duration>,
+    pub(super) public_url: Option<PublicUrl>,
+    pub(super) legacy_sse: Option<Box<str>>,
 }
 
 impl Default for HttpConfig {
@@ -46,6 +49,8 @@ impl Default for HttpConfig {
             idle_timeout: Duration::from_secs(60),
             max_streams_per_session: 256,
             max_stream_age: None,
+            public_url: None,
+            legacy_sse: None,
         }
     }
 }
@@ -143,11 +148,28 @@ impl HttpConfig {
     }
 
     /// Sets the path of the endpoint. Default `/mcp`. A slash at its end makes no difference; other
-    /// paths, apart from `/healthz` and `/readyz`, are answered with 404.
+    /// paths are answered with 404, apart from `/healthz`, `/readyz` and those of other settings.
     #[must_use]
     pub fn path(mut self, path: impl AsRef<str>) -> Self {
-        let path = path.as_ref().trim_matches('/');
-        self.path = format!("/{path}").into();
+        self.path = normalized(path.as_ref());
+        self
+    }
+
+    /// Sets the URL at which clients see the root path of the server, where a proxy changes it:
+    /// with `https://example.com/tools` they see the endpoint `/mcp` at
+    /// `https://example.com/tools/mcp`. Default none: what clients are sent names no host, and the
+    /// paths of this server.
+    #[must_use]
+    pub fn public_url(mut self, url: PublicUrl) -> Self {
+        self.public_url = Some(url);
+        self
+    }
+
+    /// Serves clients of the transport of 2024-11-05 (HTTP+SSE) at a path of their own, such as
+    /// `/sse`: see [`LegacySseService`](super::LegacySseService). Default: they are not served.
+    #[must_use]
+    pub fn legacy_sse(mut self, path: impl AsRef<str>) -> Self {
+        self.legacy_sse = Some(normalized(path.as_ref()));
         self
     }
 
@@ -190,10 +212,22 @@ impl HttpConfig {
     }
 
     /// Sets after what time a stream of events ends, so that its client opens another one. Default:
-    /// never. A server that is updated often reaches all of its clients that way.
+    /// never. A server that is updated often reaches all of its clients that way. Not for streams of
+    /// the [transport of 2024-11-05](Self::legacy_sse), whose end is that of their session.
     #[must_use]
     pub fn max_stream_age(mut self, age: Option<Duration>) -> Self {
         self.max_stream_age = age;
         self
     }
+
+    /// Returns the paths beside that of the endpoint.
+    pub(super) fn further_paths(&self) -> Vec<String> {
+        let legacy = self.legacy_sse.iter();
+        legacy.map(|path| path.to_string()).collect()
+    }
+}
+
+/// Returns a path with a slash at its beginning only.
+fn normalized(path: &str) -> Box<str> {
+    format!("/{}", path.trim_matches('/')).into()
 }

@@ -67,6 +67,7 @@ where
     S: Clone,
 {
     let endpoint = Endpoint::new(service, &config.path, shutdown.signal.clone());
+    let endpoint = endpoint.with_paths(config.further_paths());
     let timeouts = timeouts(config);
     let mut connections = Connections {
         tasks: JoinSet::new(),
@@ -107,6 +108,7 @@ pub(in crate::server) async fn serve_stream<S>(
         end_signal: shutdown.signal.clone(),
     };
     let endpoint = Endpoint::new(service, &config.path, shutdown.signal.clone());
+    let endpoint = endpoint.with_paths(config.further_paths());
     let state = Arc::new(ConnectionState::new());
     let mut serving = pin!(serve_connection(stream, endpoint, settings, state));
     let mut overdue = pin!(overdue(shutdown));

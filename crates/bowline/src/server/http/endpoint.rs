@@ -23,6 +23,8 @@ use tower_service::Service;
 pub(super) struct Endpoint<S> {
     service: S,
     path: Arc<str>,
+    /// Further paths of the service.
+    others: Arc<[String]>,
     is_draining: watch::Receiver<bool>,
     has_room: bool,
 }
@@ -33,9 +35,16 @@ impl<S> Endpoint<S> {
         Self {
             service,
             path: path.into(),
+            others: Arc::default(),
             is_draining,
             has_room: true,
         }
+    }
+
+    /// Returns the same endpoint, whose service has further paths.
+    pub(super) fn with_paths(mut self, others: Vec<String>) -> Self {
+        self.others = others.into();
+        self
     }
 
     /// Returns the same endpoint for a connection beyond the limit: requests are answered with 503.
@@ -51,8 +60,8 @@ impl<S> Endpoint<S> {
     /// Returns the answer to a request that doesn't go to the service.
     fn own_answer<B>(&self, request: &Request<B>) -> Option<Answer> {
         let path = request.uri().path();
-        let is_endpoint = path.strip_suffix('/').unwrap_or(path)
-            == self.path.strip_suffix('/').unwrap_or(&self.path);
+        let is_endpoint = is_same_path(path, &self.path)
+            || self.others.iter().any(|other| is_same_path(path, other));
         let mut answer = match path {
             _ if is_endpoint && self.has_room => return None,
             _ if is_endpoint => Answer::no_room(),
@@ -77,6 +86,11 @@ impl<S> Endpoint<S> {
             Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections")
         }
     }
+}
+
+/// Returns `true` if two paths differ in a slash at their end at most.
+pub(super) fn is_same_path(path: &str, other: &str) -> bool {
+    path.strip_suffix('/').unwrap_or(path) == other.strip_suffix('/').unwrap_or(other)
 }
 
 fn is_get(method: &Method) -> bool {

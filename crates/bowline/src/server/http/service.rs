@@ -26,8 +26,9 @@ use tower_service::Service;
 
 use super::HttpConfig;
 use super::body::{Events, HttpBody, OpenStream, read_body};
-use super::content::{check_content, check_framing, check_get_accept, check_post_accept};
+use super::content::{check_content, check_get_accept, check_post_accept};
 use super::cors::{CorsOrigin, answer_options};
+use super::head_checks::check_head;
 use super::refusal::HttpRefusal;
 use super::request_parts::HttpRequestParts;
 use super::responses::{
@@ -40,7 +41,6 @@ use crate::clock::Clock;
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
 use crate::server::session::{HttpSessionStart, PostMessage, SessionShared};
-use crate::transport::PeerAddr;
 
 /// A server as a tower service: it answers the HTTP requests of one endpoint. Clones share one
 /// server and its sessions.
@@ -156,13 +156,7 @@ impl Inner {
         parts: &Parts,
         origin: &CorsOrigin,
     ) -> Result<Option<Response<()>>, HttpRefusal> {
-        let peer = parts.extensions.get::<PeerAddr>().map(PeerAddr::ip);
-        self.config.allowed_hosts.check(parts)?;
-        let forwarded = self.config.trusted_proxies.resolve(peer, parts);
-        if let Some(host) = forwarded.host {
-            self.config.allowed_hosts.check_forwarded(host)?;
-        }
-        check_framing(parts)?;
+        check_head(&self.config, parts)?;
         match parts.method {
             Method::POST => {
                 check_content(parts)?;
