@@ -20,6 +20,7 @@
 //!   of HTTP/2).
 //! - `endpoint`: the path of the endpoint, `/healthz`, `/readyz`, and 404.
 //! - `routes`: the services of a listener, by path. `public_url`: where clients see them.
+//! - `server_card`: what a client may know before it connects, a draft.
 //! - `bind_addr`: where a server listens.
 
 mod authority;
@@ -42,6 +43,7 @@ mod refusal;
 mod request_parts;
 mod responses;
 mod routes;
+mod server_card;
 mod service;
 mod sessions;
 mod stats;
@@ -56,5 +58,6 @@ pub use legacy_sse::LegacySseService;
 pub use origins::AllowedOrigins;
 pub use public_url::PublicUrl;
 pub use request_parts::HttpRequestParts;
+pub use server_card::ServerCard;
 pub use service::HttpService;
 pub use stats::HttpStats;

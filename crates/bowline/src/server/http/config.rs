@@ -6,6 +6,7 @@ use super::forwarded::TrustedProxies;
 use super::hosts::AllowedHosts;
 use super::origins::AllowedOrigins;
 use super::public_url::PublicUrl;
+use super::server_card::{self, ServerCard};
 
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ pub struct HttpConfig {
     pub(super) max_stream_age: Option<Duration>,
     pub(super) public_url: Option<PublicUrl>,
     pub(super) legacy_sse: Option<Box<str>>,
+    pub(super) server_card: Option<ServerCard>,
 }
 
 impl Default for HttpConfig {
@@ -51,6 +53,7 @@ impl Default for HttpConfig {
             max_stream_age: None,
             public_url: None,
             legacy_sse: None,
+            server_card: None,
         }
     }
 }
@@ -220,10 +223,23 @@ impl HttpConfig {
         self
     }
 
+    /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which says to
+    /// anyone who the server is and, where the [public URL](Self::public_url) is set, where its
+    /// endpoints are. Default: there is none. It follows a draft of the protocol and may change with
+    /// it.
+    #[must_use]
+    pub fn server_card(mut self, card: ServerCard) -> Self {
+        self.server_card = Some(card);
+        self
+    }
+
     /// Returns the paths beside that of the endpoint.
     pub(super) fn further_paths(&self) -> Vec<String> {
-        let legacy = self.legacy_sse.iter();
-        legacy.map(|path| path.to_string()).collect()
+        let legacy = self.legacy_sse.iter().map(|path| path.to_string());
+        let endpoint = self.path.trim_end_matches('/');
+        let card = self.server_card.iter();
+        let card = card.map(|_| format!("{endpoint}{}", server_card::PATH));
+        legacy.chain(card).collect()
     }
 }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use super::refusal::Shown;
 
 /// The error of an entry in [`AllowedHosts`](super::AllowedHosts),
-/// [`AllowedOrigins`](super::AllowedOrigins), [`TrustedProxies`](super::TrustedProxies) or
-/// [`PublicUrl`](super::PublicUrl).
+/// [`AllowedOrigins`](super::AllowedOrigins), [`TrustedProxies`](super::TrustedProxies),
+/// [`PublicUrl`](super::PublicUrl) or [`ServerCard`](super::ServerCard).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidHttpSetting {
     kind: &'static str,
