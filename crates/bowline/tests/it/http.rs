@@ -4,6 +4,7 @@ mod disconnects;
 mod handshake_era;
 mod legacy_sse;
 mod mixed_eras;
+mod mounting;
 mod proxies;
 mod request_heads;
 #[cfg(unix)]
@@ -14,3 +15,4 @@ mod socket;
 mod stateless;
 mod streams;
 pub(crate) mod support;
+pub(crate) mod wire;
