@@ -208,6 +208,9 @@ impl HttpConfig {
 
     /// Sets the most requests and streams that one session may have open. Default 256; a request
     /// beyond it is answered with 503 and `Retry-After`.
+    ///
+    /// In a session of the [transport of 2024-11-05](Self::legacy_sse) these are the requests that
+    /// are not answered, or whose response its client has not read.
     #[must_use]
     pub fn max_streams_per_session(mut self, count: usize) -> Self {
         self.max_streams_per_session = count;

@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use ::http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
-use ::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use ::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use ::http::{HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::watch;
@@ -62,19 +62,14 @@ impl<S> Endpoint<S> {
         let path = request.uri().path();
         let is_endpoint = is_same_path(path, &self.path)
             || self.others.iter().any(|other| is_same_path(path, other));
-        let mut answer = match path {
+        Some(match path {
             _ if is_endpoint && self.has_room => return None,
             _ if is_endpoint => Answer::no_room(),
             "/healthz" | "/readyz" if !is_get(request.method()) => Answer::only_get(),
             "/healthz" => Answer::text(StatusCode::OK, "ok"),
             "/readyz" => self.readiness(),
             _ => Answer::not_found(&self.path),
-        };
-        // In HTTP/2 there is no such header; the connection is closed all the same.
-        if !self.has_room && request.version() < Version::HTTP_2 {
-            answer.header(CONNECTION, "close");
-        }
-        Some(answer)
+        })
     }
 
     fn readiness(&self) -> Answer {
