@@ -88,7 +88,7 @@ pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub use http::{
     AllowedHosts, AllowedOrigins, BindAddr, HttpBody, HttpConfig, HttpRequestParts, HttpService,
-    HttpStats, InvalidHttpSetting, TrustedProxies,
+    HttpStats, InvalidHttpSetting, LegacySseService, PublicUrl, ServerCard, TrustedProxies,
 };
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};

@@ -94,6 +94,8 @@ pub struct Stream {
     pub(crate) writer: Box<dyn AsyncWrite + Send + Unpin>,
     pub(crate) peer: Option<Box<dyn StreamPeer>>,
     pub(crate) peer_addr: Option<PeerAddr>,
+    #[cfg(feature = "http-server")]
+    pub(crate) extensions: http::Extensions,
 }
 
 impl Stream {
@@ -104,11 +106,20 @@ impl Stream {
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
+        Self::from_boxed(Box::new(reader), Box::new(writer))
+    }
+
+    pub(crate) fn from_boxed(
+        reader: Box<dyn AsyncRead + Send + Unpin>,
+        writer: Box<dyn AsyncWrite + Send + Unpin>,
+    ) -> Self {
         Self {
-            reader: Box::new(reader),
-            writer: Box::new(writer),
+            reader,
+            writer,
             peer: None,
             peer_addr: None,
+            #[cfg(feature = "http-server")]
+            extensions: http::Extensions::new(),
         }
     }
 
@@ -123,6 +134,17 @@ impl Stream {
     #[must_use]
     pub fn with_peer_addr(mut self, address: PeerAddr) -> Self {
         self.peer_addr = Some(address);
+        self
+    }
+
+    /// Returns the same stream, with a value for the extensions of each HTTP request on it: what a
+    /// listener knows of its peer, such as a certificate, or the
+    /// [`Principal`](crate::server::Principal) that it has authenticated. One value of each type is
+    /// kept.
+    #[cfg(feature = "http-server")]
+    #[must_use]
+    pub fn with_extension(mut self, value: impl Clone + Send + Sync + 'static) -> Self {
+        self.extensions.insert(value);
         self
     }
 

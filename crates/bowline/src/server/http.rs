@@ -8,15 +8,19 @@
 //! - `service`: the tower service, from the request to its response. `responses`: heads and small
 //!   bodies, `body`: what is read and written, event streams above all.
 //! - `sessions`: the sessions of the handshake era, live and idle.
+//! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
 //! - `request_parts`: what handlers see of the HTTP request.
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
-//!   `forwarded`, `content`. They look at headers only, and allocate nothing for a plain request.
+//!   `forwarded`, `content`; `head_checks` has those of every service. They look at headers only,
+//!   and allocate nothing for a plain request.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
 //! - `listening`: serving a listener. `connections`: the accept loop, the limit on connections,
 //!   graceful shutdown; within it `connection` (one of them, on hyper), `connection_state` (its
 //!   timeouts), `connection_io` (its stream, half-closed streams) and `stream_tasks` (the requests
 //!   of HTTP/2).
 //! - `endpoint`: the path of the endpoint, `/healthz`, `/readyz`, and 404.
+//! - `routes`: the services of a listener, by path. `public_url`: where clients see them.
+//! - `server_card`: what a client may know before it connects, a draft.
 //! - `bind_addr`: where a server listens.
 
 mod authority;
@@ -28,13 +32,18 @@ mod content;
 mod cors;
 mod endpoint;
 mod forwarded;
+mod head_checks;
 mod hosts;
 mod invalid_setting;
+mod legacy_sse;
 mod listening;
 mod origins;
+mod public_url;
 mod refusal;
 mod request_parts;
 mod responses;
+mod routes;
+mod server_card;
 mod service;
 mod sessions;
 mod stats;
@@ -45,7 +54,10 @@ pub use config::HttpConfig;
 pub use forwarded::TrustedProxies;
 pub use hosts::AllowedHosts;
 pub use invalid_setting::InvalidHttpSetting;
+pub use legacy_sse::LegacySseService;
 pub use origins::AllowedOrigins;
+pub use public_url::PublicUrl;
 pub use request_parts::HttpRequestParts;
+pub use server_card::ServerCard;
 pub use service::HttpService;
 pub use stats::HttpStats;

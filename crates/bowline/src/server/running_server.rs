@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::features::ServerFeatures;
 #[cfg(feature = "http-server")]
-use super::http::{HttpConfig, HttpService};
+use super::http::{HttpConfig, HttpService, LegacySseService};
 use super::principal::Principal;
 use super::server_core::{Origin, ServerCore};
 use super::session::{ServeSession, SessionShared};
@@ -133,6 +133,13 @@ impl RunningServer {
     #[cfg(feature = "http-server")]
     pub fn http_service(&self, config: HttpConfig) -> HttpService {
         HttpService::new(Arc::clone(&self.0), config)
+    }
+
+    /// Returns this server as a tower service for clients of the transport of 2024-11-05
+    /// (HTTP+SSE), to be mounted beside [`http_service`](Self::http_service).
+    #[cfg(feature = "http-server")]
+    pub fn legacy_sse_service(&self, config: HttpConfig) -> LegacySseService {
+        LegacySseService::new(Arc::clone(&self.0), config)
     }
 
     /// Serves a client that a listener has accepted. A client that sends nothing, or only a part of

@@ -7,7 +7,8 @@
 //! Files: `driver` moves bytes and events between the stream and the core, `wakeup` is one wake-up
 //! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
 //! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
-//! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver,
+//! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver
+//! (`legacy_stream` instead of the latter, with the transport of 2024-11-05),
 //! `blocking_quota` limits the session's threads, `change_notifications` and
 //! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
 //! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
@@ -21,6 +22,8 @@ mod driver_slot;
 mod handler_run;
 #[cfg(feature = "http-server")]
 mod http_requests;
+#[cfg(feature = "http-server")]
+mod legacy_stream;
 mod listen_subscriptions;
 mod pending_url_elicitations;
 #[cfg(feature = "http-server")]
@@ -63,6 +66,8 @@ pub(super) use handler_run::CANCEL_GRACE;
 #[cfg(feature = "http-server")]
 pub(super) use http_requests::{HttpSessionStart, PostMessage, SessionTimer};
 #[cfg(feature = "http-server")]
+pub(super) use legacy_stream::NotTaken;
+#[cfg(feature = "http-server")]
 pub(super) use response_streams::StreamOutput;
 #[cfg(feature = "http-server")]
 pub(super) use session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
@@ -102,6 +107,9 @@ pub(super) struct SessionCore {
     /// Where messages leave over HTTP, where there is no driver.
     #[cfg(feature = "http-server")]
     streams: Option<response_streams::ResponseStreams>,
+    /// Where all messages leave in place of these streams, with the transport of 2024-11-05.
+    #[cfg(feature = "http-server")]
+    legacy_stream: Option<legacy_stream::LegacyStream>,
     /// Wakes the driver, while it has nothing to do.
     driver: Option<Waker>,
     /// Set when the session ends: no request is started any more, and it closes when every request
@@ -133,6 +141,8 @@ impl SessionCore {
             url_elicitations: PendingUrlElicitations::default(),
             #[cfg(feature = "http-server")]
             streams: None,
+            #[cfg(feature = "http-server")]
+            legacy_stream: None,
             driver: None,
             shutdown_reason: None,
         }
@@ -233,6 +243,9 @@ impl SessionShared {
         if let Some(streams) = &mut core.streams {
             // The first of them sends it.
             streams.wake_all();
+            if let Some(stream) = &mut core.legacy_stream {
+                stream.note_change();
+            }
             let drained = core.drain_http(self.clock);
             drop(core);
             drained.finish_outbound(self);

@@ -69,12 +69,7 @@ impl Stdio {
         // A line that was begun and not ended would be joined to the first message. It is
         // lost where stderr is closed.
         let _ = io::stdout().flush();
-        Ok(Stream {
-            reader,
-            writer,
-            peer: None,
-            peer_addr: None,
-        })
+        Ok(Stream::from_boxed(reader, writer))
     }
 }
 

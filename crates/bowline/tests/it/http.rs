@@ -2,7 +2,9 @@
 
 mod disconnects;
 mod handshake_era;
+mod legacy_sse;
 mod mixed_eras;
+mod mounting;
 mod proxies;
 mod request_heads;
 #[cfg(unix)]
@@ -13,3 +15,4 @@ mod socket;
 mod stateless;
 mod streams;
 pub(crate) mod support;
+pub(crate) mod wire;

@@ -153,6 +153,11 @@ impl SessionConfig {
         self
     }
 
+    /// Returns the name and version of the server, and what else it says about itself.
+    pub fn server_info(&self) -> &Implementation {
+        &self.server_info
+    }
+
     /// Returns the revisions that the server supports.
     pub fn supported_revisions(&self) -> Revisions {
         self.revisions

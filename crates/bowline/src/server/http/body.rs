@@ -15,6 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use memchr::memchr2;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::legacy_sse::LegacyEvents;
 use super::sessions::SessionLease;
 use crate::server::session::{SessionShared, SessionTimer, StreamOutput};
 
@@ -22,10 +23,10 @@ use crate::server::session::{SessionShared, SessionTimer, StreamOutput};
 const MAX_COPIED: usize = 16 * 1024;
 
 /// Bytes of events that leave together.
-const MAX_TOGETHER: usize = 64 * 1024;
+pub(super) const MAX_TOGETHER: usize = 64 * 1024;
 
 /// A comment: it shows proxies and clients that the stream is alive (TR-111).
-const COMMENT: &[u8] = b":\n\n";
+pub(super) const COMMENT: &[u8] = b":\n\n";
 
 /// The body of a response.
 pub struct HttpBody(Kind);
@@ -34,6 +35,7 @@ enum Kind {
     /// What is left of a body that is known.
     Known(VecDeque<Bytes>),
     Events(Box<Events>),
+    LegacyEvents(Box<LegacyEvents>),
 }
 
 impl HttpBody {
@@ -67,6 +69,10 @@ impl HttpBody {
     pub(super) fn events(events: Events) -> Self {
         Self(Kind::Events(Box::new(events)))
     }
+
+    pub(super) fn legacy_events(events: LegacyEvents) -> Self {
+        Self(Kind::LegacyEvents(Box::new(events)))
+    }
 }
 
 impl Body for HttpBody {
@@ -83,6 +89,10 @@ impl Body for HttpBody {
                 let polled = events.poll_bytes(cx);
                 polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data)))
             }
+            Kind::LegacyEvents(events) => {
+                let polled = events.poll_bytes(cx);
+                polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data)))
+            }
         }
     }
 
@@ -90,6 +100,7 @@ impl Body for HttpBody {
         match &self.0 {
             Kind::Known(parts) => parts.is_empty(),
             Kind::Events(events) => events.has_ended,
+            Kind::LegacyEvents(events) => events.has_ended(),
         }
     }
 
@@ -98,7 +109,7 @@ impl Body for HttpBody {
             Kind::Known(parts) => {
                 SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
             }
-            Kind::Events(_) => SizeHint::default(),
+            Kind::Events(_) | Kind::LegacyEvents(_) => SizeHint::default(),
         }
     }
 }
@@ -216,17 +227,22 @@ impl Events {
     /// Ends a stream whose client doesn't read.
     fn cut(&mut self) -> io::Error {
         self.has_ended = true;
-        tracing::warn!("event stream cut: the client doesn't read");
-        io::Error::new(
-            io::ErrorKind::TimedOut,
-            "the client doesn't read its event stream",
-        )
+        cut_stream()
     }
+}
+
+/// Returns the error that ends a stream whose client doesn't read, and logs it.
+pub(super) fn cut_stream() -> io::Error {
+    tracing::warn!("event stream cut: the client doesn't read");
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the client doesn't read its event stream",
+    )
 }
 
 /// Appends a message as an event. A line end in JSON is white space, which becomes a blank: an
 /// event has one line of data.
-fn write_event(out: &mut BytesMut, transmit: &Transmit) {
+pub(super) fn write_event(out: &mut BytesMut, transmit: &Transmit) {
     out.reserve(transmit.len() + 8);
     out.put_slice(b"data: ");
     for part in [&transmit.head, &transmit.body, &transmit.tail] {

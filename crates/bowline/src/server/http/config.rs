@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::forwarded::TrustedProxies;
 use super::hosts::AllowedHosts;
 use super::origins::AllowedOrigins;
+use super::public_url::PublicUrl;
+use super::server_card::{self, ServerCard};
 
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
@@ -25,6 +27,9 @@ pub struct HttpConfig {
     pub(super) idle_timeout: Duration,
     pub(super) max_streams_per_session: usize,
     pub(super) max_stream_age: Option<Duration>,
+    pub(super) public_url: Option<PublicUrl>,
+    pub(super) legacy_sse: Option<Box<str>>,
+    pub(super) server_card: Option<ServerCard>,
 }
 
 impl Default for HttpConfig {
@@ -46,6 +51,9 @@ impl Default for HttpConfig {
             idle_timeout: Duration::from_secs(60),
             max_streams_per_session: 256,
             max_stream_age: None,
+            public_url: None,
+            legacy_sse: None,
+            server_card: None,
         }
     }
 }
@@ -143,11 +151,28 @@ impl HttpConfig {
     }
 
     /// Sets the path of the endpoint. Default `/mcp`. A slash at its end makes no difference; other
-    /// paths, apart from `/healthz` and `/readyz`, are answered with 404.
+    /// paths are answered with 404, apart from `/healthz`, `/readyz` and those of other settings.
     #[must_use]
     pub fn path(mut self, path: impl AsRef<str>) -> Self {
-        let path = path.as_ref().trim_matches('/');
-        self.path = format!("/{path}").into();
+        self.path = normalized(path.as_ref());
+        self
+    }
+
+    /// Sets the URL at which clients see the root path of the server, where a proxy changes it:
+    /// with `https://example.com/tools` they see the endpoint `/mcp` at
+    /// `https://example.com/tools/mcp`. Default none: what clients are sent names no host, and the
+    /// paths of this server.
+    #[must_use]
+    pub fn public_url(mut self, url: PublicUrl) -> Self {
+        self.public_url = Some(url);
+        self
+    }
+
+    /// Serves clients of the transport of 2024-11-05 (HTTP+SSE) at a path of their own, such as
+    /// `/sse`: see [`LegacySseService`](super::LegacySseService). Default: they are not served.
+    #[must_use]
+    pub fn legacy_sse(mut self, path: impl AsRef<str>) -> Self {
+        self.legacy_sse = Some(normalized(path.as_ref()));
         self
     }
 
@@ -183,6 +208,9 @@ impl HttpConfig {
 
     /// Sets the most requests and streams that one session may have open. Default 256; a request
     /// beyond it is answered with 503 and `Retry-After`.
+    ///
+    /// In a session of the [transport of 2024-11-05](Self::legacy_sse) these are the requests that
+    /// are not answered, or whose response its client has not read.
     #[must_use]
     pub fn max_streams_per_session(mut self, count: usize) -> Self {
         self.max_streams_per_session = count;
@@ -190,10 +218,35 @@ impl HttpConfig {
     }
 
     /// Sets after what time a stream of events ends, so that its client opens another one. Default:
-    /// never. A server that is updated often reaches all of its clients that way.
+    /// never. A server that is updated often reaches all of its clients that way. Not for streams of
+    /// the [transport of 2024-11-05](Self::legacy_sse), whose end is that of their session.
     #[must_use]
     pub fn max_stream_age(mut self, age: Option<Duration>) -> Self {
         self.max_stream_age = age;
         self
     }
+
+    /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which says to
+    /// anyone who the server is and, where the [public URL](Self::public_url) is set, where its
+    /// endpoints are. Default: there is none. It follows a draft of the protocol and may change with
+    /// it.
+    #[must_use]
+    pub fn server_card(mut self, card: ServerCard) -> Self {
+        self.server_card = Some(card);
+        self
+    }
+
+    /// Returns the paths beside that of the endpoint.
+    pub(super) fn further_paths(&self) -> Vec<String> {
+        let legacy = self.legacy_sse.iter().map(|path| path.to_string());
+        let endpoint = self.path.trim_end_matches('/');
+        let card = self.server_card.iter();
+        let card = card.map(|_| format!("{endpoint}{}", server_card::PATH));
+        legacy.chain(card).collect()
+    }
+}
+
+/// Returns a path with a slash at its beginning only.
+fn normalized(path: &str) -> Box<str> {
+    format!("/{}", path.trim_matches('/')).into()
 }

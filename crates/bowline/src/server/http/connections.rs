@@ -67,6 +67,7 @@ where
     S: Clone,
 {
     let endpoint = Endpoint::new(service, &config.path, shutdown.signal.clone());
+    let endpoint = endpoint.with_paths(config.further_paths());
     let timeouts = timeouts(config);
     let mut connections = Connections {
         tasks: JoinSet::new(),
@@ -76,8 +77,11 @@ where
         max_connections: config.max_connections,
         shutdown,
     };
-    let accepted = connections.accept_all(listener).await;
-    connections.shut_down().await;
+    let mut listener = listener;
+    let accepted = connections.accept_all(&mut listener).await;
+    connections
+        .shut_down(accepted.is_ok().then_some(listener))
+        .await;
     accepted
 }
 
@@ -104,6 +108,7 @@ pub(in crate::server) async fn serve_stream<S>(
         end_signal: shutdown.signal.clone(),
     };
     let endpoint = Endpoint::new(service, &config.path, shutdown.signal.clone());
+    let endpoint = endpoint.with_paths(config.further_paths());
     let state = Arc::new(ConnectionState::new());
     let mut serving = pin!(serve_connection(stream, endpoint, settings, state));
     let mut overdue = pin!(overdue(shutdown));
@@ -149,7 +154,7 @@ impl<S: Clone> Connections<S>
 where
     Endpoint<S>: ServeHttp,
 {
-    async fn accept_all(&mut self, mut listener: impl Listener) -> Result<(), Error> {
+    async fn accept_all(&mut self, listener: &mut impl Listener) -> Result<(), Error> {
         let mut end_signal = self.shutdown.signal.clone();
         let mut ending = pin!(async move {
             let _ = end_signal.wait_for(|is_ending| *is_ending).await;
@@ -240,15 +245,25 @@ where
     }
 
     /// Waits until the connections have ended, which have the signal too, and drops those that
-    /// take longer than the deadline.
-    async fn shut_down(&mut self) {
+    /// take longer than the deadline. Meanwhile new ones are answered that the server shuts down, so
+    /// that a load balancer sees it.
+    async fn shut_down(&mut self, listener: Option<impl Listener>) {
         let mut deadline = pin!(sleep_until(Instant::now() + self.shutdown.deadline));
+        let (endpoint, timeouts) = (self.endpoint.clone(), self.timeouts);
+        let mut answering = pin!(async move {
+            if let Some(listener) = listener {
+                answer_late(listener, endpoint, timeouts).await;
+            }
+            // The listener has failed: only the open connections are left.
+            std::future::pending::<()>().await;
+        });
         let are_closed = poll_fn(|cx| {
             while let Poll::Ready(joined) = self.tasks.poll_join_next(cx) {
                 if joined.is_none() {
                     return Poll::Ready(true);
                 }
             }
+            let _ = answering.as_mut().poll(cx);
             deadline.as_mut().poll(cx).map(|()| false)
         })
         .await;
@@ -259,6 +274,45 @@ where
                 "connections closed before their requests were finished"
             );
             self.tasks.shutdown().await;
+        }
+    }
+}
+
+/// Accepts connections of a server that shuts down, and answers one request on each. Dropping the
+/// future ends them.
+async fn answer_late<S>(mut listener: impl Listener, endpoint: Endpoint<S>, timeouts: Timeouts)
+where
+    Endpoint<S>: ServeHttp,
+{
+    let mut tasks = JoinSet::new();
+    // It stays open for its request, though the server ends.
+    let (_end, end_signal) = watch::channel(false);
+    loop {
+        let accepted = {
+            let mut accepting = pin!(listener.accept());
+            poll_fn(|cx| {
+                while let Poll::Ready(Some(_)) = tasks.poll_join_next(cx) {}
+                if tasks.len() < MAX_EXCESS {
+                    accepting.as_mut().poll(cx)
+                } else {
+                    Poll::Pending
+                }
+            })
+            .await
+        };
+        match accepted {
+            Ok(stream) => {
+                let settings = ConnectionSettings {
+                    timeouts,
+                    closes_after_request: true,
+                    end_signal: end_signal.clone(),
+                };
+                let state = Arc::new(ConnectionState::new());
+                let serving = serve_connection(stream, endpoint.clone(), settings, state);
+                tasks.spawn(serving.in_current_span());
+            }
+            Err(error) if is_transient(&error) => sleep(RETRY_DELAYS.1).await,
+            Err(_) => return,
         }
     }
 }

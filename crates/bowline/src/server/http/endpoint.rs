@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use ::http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
-use ::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use ::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use ::http::{HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::watch;
@@ -23,6 +23,8 @@ use tower_service::Service;
 pub(super) struct Endpoint<S> {
     service: S,
     path: Arc<str>,
+    /// Further paths of the service.
+    others: Arc<[String]>,
     is_draining: watch::Receiver<bool>,
     has_room: bool,
 }
@@ -33,9 +35,16 @@ impl<S> Endpoint<S> {
         Self {
             service,
             path: path.into(),
+            others: Arc::default(),
             is_draining,
             has_room: true,
         }
+    }
+
+    /// Returns the same endpoint, whose service has further paths.
+    pub(super) fn with_paths(mut self, others: Vec<String>) -> Self {
+        self.others = others.into();
+        self
     }
 
     /// Returns the same endpoint for a connection beyond the limit: requests are answered with 503.
@@ -51,21 +60,16 @@ impl<S> Endpoint<S> {
     /// Returns the answer to a request that doesn't go to the service.
     fn own_answer<B>(&self, request: &Request<B>) -> Option<Answer> {
         let path = request.uri().path();
-        let is_endpoint = path.strip_suffix('/').unwrap_or(path)
-            == self.path.strip_suffix('/').unwrap_or(&self.path);
-        let mut answer = match path {
+        let is_endpoint = is_same_path(path, &self.path)
+            || self.others.iter().any(|other| is_same_path(path, other));
+        Some(match path {
             _ if is_endpoint && self.has_room => return None,
             _ if is_endpoint => Answer::no_room(),
             "/healthz" | "/readyz" if !is_get(request.method()) => Answer::only_get(),
             "/healthz" => Answer::text(StatusCode::OK, "ok"),
             "/readyz" => self.readiness(),
             _ => Answer::not_found(&self.path),
-        };
-        // In HTTP/2 there is no such header; the connection is closed all the same.
-        if !self.has_room && request.version() < Version::HTTP_2 {
-            answer.header(CONNECTION, "close");
-        }
-        Some(answer)
+        })
     }
 
     fn readiness(&self) -> Answer {
@@ -77,6 +81,11 @@ impl<S> Endpoint<S> {
             Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections")
         }
     }
+}
+
+/// Returns `true` if two paths differ in a slash at their end at most.
+pub(super) fn is_same_path(path: &str, other: &str) -> bool {
+    path.strip_suffix('/').unwrap_or(path) == other.strip_suffix('/').unwrap_or(other)
 }
 
 fn is_get(method: &Method) -> bool {

@@ -5,7 +5,8 @@ use std::fmt;
 use super::refusal::Shown;
 
 /// The error of an entry in [`AllowedHosts`](super::AllowedHosts),
-/// [`AllowedOrigins`](super::AllowedOrigins) or [`TrustedProxies`](super::TrustedProxies).
+/// [`AllowedOrigins`](super::AllowedOrigins), [`TrustedProxies`](super::TrustedProxies),
+/// [`PublicUrl`](super::PublicUrl) or [`ServerCard`](super::ServerCard).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidHttpSetting {
     kind: &'static str,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::bind_addr::BindAddr;
 use super::config::HttpConfig;
 use super::connections::{self, Shutdown};
+use super::routes::Routes;
 use super::stats::refuses_public_hosts;
 use crate::error::{Error, ErrorKind};
 use crate::server::accept::Listener;
@@ -97,7 +98,7 @@ impl RunningServer {
         listener: impl Listener,
         config: HttpConfig,
     ) -> Result<(), Error> {
-        let service = self.http_service(config.clone());
+        let service = Routes::new(self, &config);
         connections::serve_listener(listener, service, &config, self.http_shutdown()).await
     }
 
@@ -106,7 +107,7 @@ impl RunningServer {
     ///
     /// Cancel safe: dropping the future ends the connection.
     pub async fn serve_http_stream(&self, stream: Stream, config: HttpConfig) {
-        let service = self.http_service(config.clone());
+        let service = Routes::new(self, &config);
         connections::serve_stream(stream, service, &config, self.http_shutdown()).await;
     }
 

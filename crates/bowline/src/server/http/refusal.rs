@@ -107,6 +107,11 @@ impl HttpRefusal {
         self
     }
 
+    /// Returns `true` if it has a header of its own.
+    pub(super) fn has_header(&self) -> bool {
+        self.header.is_some()
+    }
+
     /// The same refusal, after which the connection is closed: the rest of the request isn't read.
     #[must_use]
     pub(super) fn closing(mut self) -> Self {

@@ -27,9 +27,14 @@ pub(super) fn json(transmit: Transmit) -> Response<HttpBody> {
     response
 }
 
-/// Returns a stream of events. A proxy must not collect it (TR-110).
+/// Returns a stream of events.
 pub(super) fn event_stream(events: Events) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::events(events));
+    streaming(HttpBody::events(events))
+}
+
+/// Returns a body that is a stream of events. A proxy must not collect it (TR-110).
+pub(super) fn streaming(body: HttpBody) -> Response<HttpBody> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,

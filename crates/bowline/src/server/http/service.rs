@@ -26,21 +26,22 @@ use tower_service::Service;
 
 use super::HttpConfig;
 use super::body::{Events, HttpBody, OpenStream, read_body};
-use super::content::{check_content, check_framing, check_get_accept, check_post_accept};
+use super::content::{check_content, check_get_accept, check_post_accept};
 use super::cors::{CorsOrigin, answer_options};
+use super::head_checks::check_head;
 use super::refusal::HttpRefusal;
 use super::request_parts::HttpRequestParts;
 use super::responses::{
     accepted, event_stream, json, new_session_id, no_content, server_ends, too_many_sessions,
     too_many_streams, unreadable_body, with_session_id,
 };
+use super::server_card::CardDocument;
 use super::sessions::{IdleSession, SessionLease, SessionMap};
 use super::stats::{HttpCounters, HttpStats};
 use crate::clock::Clock;
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
 use crate::server::session::{HttpSessionStart, PostMessage, SessionShared};
-use crate::transport::PeerAddr;
 
 /// A server as a tower service: it answers the HTTP requests of one endpoint. Clones share one
 /// server and its sessions.
@@ -57,6 +58,7 @@ struct Inner {
     clock: Clock,
     counters: HttpCounters,
     sessions: Arc<SessionMap>,
+    card: Option<CardDocument>,
     /// The configuration of requests of the stateless era, which needs no capabilities.
     stateless: Arc<SessionConfig>,
     /// The configuration of the latest session of the handshake era, and its capabilities.
@@ -86,6 +88,7 @@ impl HttpService {
             sessions: SessionMap::new(clock, &config),
             latest: Mutex::new((ServerCapabilities::new(), Arc::clone(&stateless))),
             stateless,
+            card: CardDocument::new(&core, &config),
             config,
             core,
         }))
@@ -136,6 +139,12 @@ impl Inner {
     where
         B: Body<Data = Bytes> + Send,
     {
+        if let Some(card) = &self.card
+            && CardDocument::is_requested(&parts)
+        {
+            let response = card.respond(&self.config, &parts);
+            return response.unwrap_or_else(|refusal| self.refuse(refusal));
+        }
         // First, so that the pages of an allowed origin can read every refusal.
         let origin = match self.config.allowed_origins.check(&parts) {
             Ok(origin) => origin,
@@ -156,13 +165,7 @@ impl Inner {
         parts: &Parts,
         origin: &CorsOrigin,
     ) -> Result<Option<Response<()>>, HttpRefusal> {
-        let peer = parts.extensions.get::<PeerAddr>().map(PeerAddr::ip);
-        self.config.allowed_hosts.check(parts)?;
-        let forwarded = self.config.trusted_proxies.resolve(peer, parts);
-        if let Some(host) = forwarded.host {
-            self.config.allowed_hosts.check_forwarded(host)?;
-        }
-        check_framing(parts)?;
+        check_head(&self.config, parts)?;
         match parts.method {
             Method::POST => {
                 check_content(parts)?;
@@ -197,7 +200,7 @@ impl Inner {
 
     /// Counts a refusal, and makes it a response.
     fn refuse(&self, mut refusal: HttpRefusal) -> Response<HttpBody> {
-        if refusal.status() == StatusCode::METHOD_NOT_ALLOWED {
+        if refusal.status() == StatusCode::METHOD_NOT_ALLOWED && !refusal.has_header() {
             refusal = refusal.with_header(ALLOW, HeaderValue::from_static(METHODS));
         }
         self.counters.count(&refusal);

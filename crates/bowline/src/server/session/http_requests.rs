@@ -61,7 +61,7 @@ pub(super) struct Drained {
 
 impl Drained {
     /// Wakes and cancels. Returns what has to be run.
-    fn finish(self, shared: &SessionShared) -> Vec<InboundMessage> {
+    pub(super) fn finish(self, shared: &SessionShared) -> Vec<InboundMessage> {
         for notice in self.notices {
             notice.emit(&shared.span);
         }
@@ -89,6 +89,12 @@ impl SessionCore {
             self.handle_http_event(event, clock, &mut drained);
         }
         let mut has_sent = false;
+        if let Some(stream) = &mut self.legacy_stream {
+            while let Some(transmit) = self.session.poll_transmit() {
+                stream.push(transmit);
+                has_sent = true;
+            }
+        }
         if let Some(streams) = &mut self.streams {
             while let Some(transmit) = self.session.poll_transmit() {
                 streams.queue(transmit);
@@ -100,6 +106,10 @@ impl SessionCore {
         }
         if let Some(streams) = &mut self.streams {
             drained.wakers.append(&mut streams.take_wakers());
+        }
+        if let Some(stream) = &mut self.legacy_stream {
+            let has_ended = self.session.phase() == SessionPhase::Closed;
+            drained.wakers.extend(stream.take_waker(has_ended));
         }
         drained
     }
@@ -296,7 +306,7 @@ impl SessionShared {
     }
 
     /// Runs one message of a POST. Returns the time after it.
-    fn run_inbound(
+    pub(super) fn run_inbound(
         self: &Arc<Self>,
         message: InboundMessage,
         parts: &HttpRequestParts,
@@ -591,10 +601,9 @@ async fn finish_requests(shared: Arc<SessionShared>) {
         context.shut_down();
     }
     sleep(CANCEL_GRACE).await;
-    shared.with(|core, now| {
-        core.session.refuse_open_requests(now);
-        core.session.close(now);
-    });
+    shared.with(|core, now| core.session.refuse_open_requests(now));
+    // Closing drops what is not on the streams yet.
+    shared.with(|core, now| core.session.close(now));
 }
 
 /// A handler that goes on after its first poll.

@@ -1,11 +1,12 @@
 //! Requests to a service within the process, and their responses.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 
 use bowline::server::{HttpBody, HttpConfig, HttpService, Server};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
@@ -72,14 +73,7 @@ impl HttpClient {
     }
 
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Reply {
-        let response = self.service.clone().call(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        Reply {
-            status: parts.status,
-            headers: parts.headers,
-            body,
-            unread: String::new(),
-        }
+        Reply::of(self.service.clone().call(request).await.unwrap())
     }
 
     pub(crate) async fn post(&self, message: Value) -> Reply {
@@ -156,6 +150,16 @@ pub(crate) fn call(id: u64, tool: &str, arguments: Value) -> Value {
 }
 
 impl Reply {
+    pub(crate) fn of(response: Response<HttpBody>) -> Self {
+        let (parts, body) = response.into_parts();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+            unread: String::new(),
+        }
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let value = self.headers.get(name)?;
         Some(value.to_str().unwrap().to_owned())
@@ -182,6 +186,12 @@ impl Reply {
 
     /// Returns the next message of an event stream, or `None` at its end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
+        let (_, data) = self.next_event().await?;
+        Some(serde_json::from_str(&data).unwrap())
+    }
+
+    /// Returns the type and the data of the next event that has data, or `None` at the end.
+    pub(crate) async fn next_event(&mut self) -> Option<(String, String)> {
         assert!(self.is_stream(), "{:?}", self.headers);
         loop {
             let (event, rest) = match self.unread.split_once("\n\n") {
@@ -193,17 +203,26 @@ impl Reply {
                 }
             };
             self.unread = rest;
-            let data = event.lines().find_map(|line| line.strip_prefix("data: "));
-            if let Some(data) = data {
-                return Some(serde_json::from_str(data).unwrap());
+            let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
+            if let Some(data) = field("data: ") {
+                let kind = field("event: ").unwrap_or("message");
+                return Some((kind.to_owned(), data.to_owned()));
             }
         }
     }
 
     /// Returns the next bytes of the body, or `None` at its end.
     pub(crate) async fn next_chunk(&mut self) -> Option<String> {
-        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
-        let data = frame.unwrap().into_data().unwrap();
-        Some(String::from_utf8(data.to_vec()).unwrap())
+        self.try_next_chunk().await.unwrap()
+    }
+
+    /// As [`next_chunk`](Self::next_chunk), for a body that may fail.
+    pub(crate) async fn try_next_chunk(&mut self) -> io::Result<Option<String>> {
+        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await;
+        let Some(frame) = frame.transpose()? else {
+            return Ok(None);
+        };
+        let data = frame.into_data().unwrap();
+        Ok(Some(String::from_utf8(data.to_vec()).unwrap()))
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use ::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use ::http::{HeaderValue, Request, Response};
+use ::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use ::http::{HeaderValue, Request, Response, Version};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -92,24 +92,32 @@ pub(super) struct ConnectionSettings {
 
 /// Serves one connection, until it has ended. Dropping the future ends it with all its requests.
 pub(super) async fn serve_connection(
-    stream: Stream,
+    mut stream: Stream,
     service: impl ServeHttp,
     settings: ConnectionSettings,
     state: Arc<ConnectionState>,
 ) {
     let tasks = StreamTasks::default();
     let builder = builder(tasks.executor());
-    let peer_addr = stream.peer_addr();
+    let mut extensions = std::mem::take(&mut stream.extensions);
+    if let Some(address) = stream.peer_addr() {
+        extensions.insert(address);
+    }
     let io = TokioIo::new(ConnectionIo::new(stream, Arc::clone(&state)));
     let shared = Arc::clone(&state);
+    let closes = settings.closes_after_request;
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let (service, shared) = (service.clone(), Arc::clone(&shared));
-        if let Some(address) = peer_addr {
-            request.extensions_mut().insert(address);
-        }
+        request.extensions_mut().extend(extensions.clone());
         let (request, open) = open_request(request, shared);
+        // In HTTP/2 there is no such header; the connection is closed all the same.
+        let says_close = closes && request.version() < Version::HTTP_2;
         async move {
-            let response = service.serve(request).await;
+            let mut response = service.serve(request).await;
+            if says_close {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(CONNECTION, close);
+            }
             open.0.on_response_begun();
             Ok::<_, Infallible>(response.map(|body| ResponseBody { body, open }))
         }

@@ -231,8 +231,31 @@ async fn a_shutdown_finishes_what_is_being_served() {
     assert_eq!(status, 200);
     assert!(head.contains("connection: close"), "{head}");
     assert!(closed(&mut busy).await.is_empty());
-    assert!(TcpStream::connect(server.address).await.is_err());
+    let address = server.address;
     server.shut_down().await;
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_shutdown_is_seen_by_new_connections_while_requests_are_finished() {
+    let server = Server::start(HttpConfig::new()).await;
+    let mut busy = server.slow_request().await;
+    server.end.send_replace(true);
+    for (path, expected) in [("/readyz", 503), ("/healthz", 200), ("/mcp", 200)] {
+        let mut late = server.connect().await;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
+        late.write_all(request.as_bytes()).await.unwrap();
+        let (status, head) = response(&mut late).await;
+        assert_eq!(status, expected, "{path}");
+        assert!(head.contains("connection: close"), "{head}");
+        assert!(closed(&mut late).await.is_empty());
+    }
+    // One that says nothing doesn't hold up the end.
+    let mut silent = server.connect().await;
+    server.state.permits.add_permits(1);
+    assert_eq!(response(&mut busy).await.0, 200);
+    server.shut_down().await;
+    assert!(closed(&mut silent).await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
