@@ -8,7 +8,8 @@
 //! - `service`: the tower service, from the request to its response. `responses`: heads and small
 //!   bodies, `body`: what is read and written, event streams above all.
 //! - `sessions`: the sessions of the handshake era, live and idle.
-//! - `request_parts`: what handlers see of the HTTP request.
+//! - `request_parts`: what handlers see of the HTTP request. `param_headers`: arguments that it
+//!   repeats as headers.
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
 //!   `forwarded`, `content`. They look at headers only, and allocate nothing for a plain request.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
@@ -32,6 +33,7 @@ mod hosts;
 mod invalid_setting;
 mod listening;
 mod origins;
+mod param_headers;
 mod refusal;
 mod request_parts;
 mod responses;
