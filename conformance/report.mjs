@@ -1,15 +1,20 @@
-// Reads what the suite has checked, prints it as a table, and holds it against what is recorded.
+// Reads what the suite has checked, prints it as a table, and compares it with what is recorded.
 //
-// usage: report.mjs RESULTS RECORD [--record]
+// usage: report.mjs RESULTS [--record]
 //
-// RESULTS has a folder for each run, with a folder for each scenario. RECORD has a line for each
-// scenario of a run, with the number of checks that succeed: a suite that stops early, or that
-// finds nothing to check, reports no failure.
+// RESULTS has a folder for each run, with a folder for each scenario. What is recorded:
+// - server.txt has a line for each scenario of a run, with the number of checks that succeed: a
+//   suite that stops early, or that finds nothing to check, reports no failure.
+// - README.md beside this file has the table of all scenarios, and that of the project has the sums,
+//   between comments that name this file.
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-const [results, record, mode] = process.argv.slice(2);
+const [results, mode] = process.argv.slice(2);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const record = here("server.txt");
 
 // Scenarios that the suite itself always skips.
 const SKIPPED_BY_THE_SUITE = new Set(["tasks-status-notifications"]);
@@ -21,9 +26,16 @@ const runs = readdirSync(results, { withFileTypes: true })
     .sort((one, other) => (order(one) < order(other) ? -1 : 1));
 const found = new Map(runs.flatMap(scenariosOf));
 
+const details = table(detailRows());
+const documents = [
+    ["README.md", details],
+    ["../README.md", table(sumRows())],
+];
+
 if (mode === "--record") {
     const lines = [...found].map(([key, checks]) => `${key} ${checks.success}\n`);
     writeFileSync(record, lines.sort().join(""));
+    documents.forEach(([path, text]) => writeFileSync(here(path), withTable(path, text)));
 }
 
 const expected = new Map(
@@ -54,7 +66,16 @@ for (const run of runs) {
         console.log(`FAILED  ${run}: the suite ended with status ${status}`);
     }
 }
-table();
+for (const [path, text] of documents) {
+    if (readFileSync(here(path), "utf8") === withTable(path, text)) {
+        passed += 1;
+    } else {
+        failed += 1;
+        console.log(`FAILED  conformance/${path}: its table is not what was found (--record writes it)`);
+    }
+}
+console.log("Checks that succeeded; F: failed, W: warned, S: skipped");
+console.log(details);
 console.log(`test result: ${failed === 0 ? "ok" : "FAILED"}. ${passed} passed; ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
@@ -109,19 +130,40 @@ function problemOf(key) {
     return undefined;
 }
 
-/** Prints the checks of all scenarios: how many succeeded, failed, warned and were skipped. */
-function table() {
+/** Returns the checks of all scenarios: how many succeeded, failed, warned and were skipped. */
+function detailRows() {
     const scenarios = [...new Set([...found.keys()].map((key) => key.split(" ")[1]))].sort();
-    const rows = [["scenario", ...runs]];
-    for (const scenario of scenarios) {
-        rows.push([scenario, ...runs.map((run) => cell(found.get(`${run} ${scenario}`)))]);
-    }
+    const rows = scenarios.map((scenario) => [
+        scenario,
+        ...runs.map((run) => cell(found.get(`${run} ${scenario}`))),
+    ]);
+    return [["scenario", ...runs], ...rows];
+}
+
+/** Returns the sums of each run. */
+function sumRows() {
+    const rows = runs.map((run) => {
+        const of = [...found].filter(([key]) => key.startsWith(`${run} `)).map(([, checks]) => checks);
+        const sum = (status) => String(of.reduce((sum, checks) => sum + checks[status], 0));
+        return [run, String(of.length), ...["success", "failure", "warning", "skipped"].map(sum)];
+    });
+    return [["run", "scenarios", "checks that succeeded", "failed", "warned", "skipped"], ...rows];
+}
+
+function table(rows) {
     const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)));
     const line = (row) => `| ${row.map((text, at) => text.padEnd(widths[at])).join(" | ")} |`;
-    console.log("Checks that succeeded; F: failed, W: warned, S: skipped");
-    console.log(line(rows[0]));
-    console.log(`|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
-    rows.slice(1).forEach((row) => console.log(line(row)));
+    const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
+    return [line(rows[0]), rule, ...rows.slice(1).map(line)].join("\n");
+}
+
+/** Returns a document with this table in the place of the one that it has. */
+function withTable(path, text) {
+    const parts = readFileSync(here(path), "utf8").split(/(?<=<!-- report\.mjs -->\n)[^]*?(?=<!-- end -->)/);
+    if (parts.length !== 2) {
+        throw new Error(`${path} has no place for the table`);
+    }
+    return `${parts[0]}\n${text}\n\n${parts[1]}`;
 }
 
 function cell(checks) {

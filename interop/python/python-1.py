@@ -3,6 +3,8 @@
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +12,10 @@ import anyio
 import mcp.types as types
 from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 
+from carriers import http_server, ping_status
 from features import ROOTS, Object, Refused, elicited, features, sampled, text_of
 from handshake import handshake
 from report import Heard, Report, equal
@@ -74,7 +78,9 @@ class Session:
             await self.client.send_notification(types.ClientNotification(cancelled))
             group.cancel_scope.cancel()
 
-    def stderr(self) -> str:
+    def stderr(self) -> str | None:
+        if self._stderr is None:
+            return None
         self._stderr.seek(0)
         return self._stderr.read()
 
@@ -123,34 +129,50 @@ async def result(call: Any) -> Object:
         raise Refused(error.error.code, error.error.message, error.error.data) from error
 
 
-async def main() -> None:
+@asynccontextmanager
+async def connection(session: Session, report: Report, streams: Any) -> AsyncIterator[None]:
+    """Shakes hands, and tries everything."""
+    reader, writer, *_ = streams
+    async with ClientSession(
+        reader,
+        writer,
+        sampling_callback=session.on_sample,
+        elicitation_callback=session.on_elicit,
+        list_roots_callback=session.on_roots,
+        message_handler=session.on_message,
+    ) as client:
+        session.client = client
+
+        async def identity() -> None:
+            greeted = plain(await client.initialize())
+            equal(greeted["protocolVersion"], "2025-11-25")
+            equal(greeted["serverInfo"]["name"], "bowline-demo")
+            assert "echo" in greeted["instructions"]
+            assert greeted["capabilities"]["resources"]["subscribe"]
+            assert "completions" in greeted["capabilities"]
+
+        await report.check("identity and capabilities", identity)
+        await features(report, session)
+        await handshake(report, session)
+        await tasks(report, client, result)
+        yield
+
+
+async def cannot_be_asked(streams: Any) -> None:
+    reader, writer, *_ = streams
+    async with ClientSession(reader, writer) as client:
+        await client.initialize()
+        answer = plain(await client.call_tool("ask_name", {}))
+        assert answer["isError"] and "elicitation" in text_of(answer), answer
+
+
+async def over_stdio() -> None:
     report = Report("python-sdk 1.x, 2025-11-25")
     server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:])
     with tempfile.TemporaryFile("w+") as stderr:
-        session = Session(report, stderr)
-        async with stdio_client(server, errlog=stderr) as (reader, writer):
-            async with ClientSession(
-                reader,
-                writer,
-                sampling_callback=session.on_sample,
-                elicitation_callback=session.on_elicit,
-                list_roots_callback=session.on_roots,
-                message_handler=session.on_message,
-            ) as client:
-                session.client = client
-
-                async def identity() -> None:
-                    greeted = plain(await client.initialize())
-                    equal(greeted["protocolVersion"], "2025-11-25")
-                    equal(greeted["serverInfo"]["name"], "bowline-demo")
-                    assert "echo" in greeted["instructions"]
-                    assert greeted["capabilities"]["resources"]["subscribe"]
-                    assert "completions" in greeted["capabilities"]
-
-                await report.check("identity and capabilities", identity)
-                await features(report, session)
-                await handshake(report, session)
-                await tasks(report, client, result)
+        async with stdio_client(server, errlog=stderr) as streams:
+            async with connection(Session(report, stderr), report, streams):
+                pass
             begin = time.monotonic()
 
         async def ending() -> None:
@@ -159,13 +181,35 @@ async def main() -> None:
 
         await report.check("the server leaves when its client does", ending)
 
-    async def cannot_be_asked() -> None:
-        async with stdio_client(server) as (reader, writer), ClientSession(reader, writer) as client:
-            await client.initialize()
-            told = plain(await client.call_tool("ask_name", {}))
-            assert told["isError"] and "elicitation" in text_of(told), told
+    async def another() -> None:
+        async with stdio_client(server) as streams:
+            await cannot_be_asked(streams)
 
-    await report.check("a client that cannot be asked", cannot_be_asked)
+    await report.check("a client that cannot be asked", another)
+
+
+async def over_http() -> None:
+    report = Report("python-sdk 1.x, 2025-11-25, HTTP")
+    async with http_server(report) as url:
+        async with streamable_http_client(url) as streams:
+            async with connection(Session(report, None), report, streams):
+                session_id = streams[2]()
+
+        async def ended() -> None:
+            equal(ping_status(url, session_id), 404)
+
+        await report.check("the session ends with its client", ended)
+
+        async def another() -> None:
+            async with streamable_http_client(url) as streams:
+                await cannot_be_asked(streams)
+
+        await report.check("a client that cannot be asked", another)
+
+
+async def main() -> None:
+    await over_stdio()
+    await over_http()
 
 
 anyio.run(main)

@@ -7,10 +7,13 @@ import warnings
 from typing import Any
 
 import anyio
+import httpx2
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
+from carriers import http_server, ping_status
 from features import ROOTS, Object, Refused, elicited, features, refused, sampled, text_of
 from handshake import handshake
 from report import Heard, Report, equal
@@ -26,6 +29,7 @@ class Session:
 
     def __init__(self, report: Report, stderr: Any) -> None:
         self.client: Client
+        self.left_at = 0.0
         self.heard = Heard()
         self.declines = False
         self._report = report
@@ -79,7 +83,9 @@ class Session:
 
             await self.call(name, arguments, progress=on_progress)
 
-    def stderr(self) -> str:
+    def stderr(self) -> str | None:
+        if self._stderr is None:
+            return None
         self._stderr.seek(0)
         return self._stderr.read()
 
@@ -131,57 +137,86 @@ async def result(call: Any) -> Object:
 SERVER = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:])
 
 
-async def everything(mode: str, revision: str) -> None:
+async def everything(session: Session, report: Report, mode: str, revision: str, transport: Any) -> None:
+    async with Client(
+        transport,
+        mode=mode,
+        sampling_callback=session.on_sample,
+        elicitation_callback=session.on_elicit,
+        list_roots_callback=session.on_roots,
+        message_handler=session.on_message,
+    ) as client:
+        session.client = client
+
+        async def identity() -> None:
+            equal(client.protocol_version, revision)
+            equal(client.server_info and client.server_info.name, "bowline-demo")
+            assert "echo" in (client.instructions or "")
+            capabilities = plain(client.server_capabilities)
+            assert capabilities["resources"]["subscribe"] and "completions" in capabilities
+
+        await report.check("identity and capabilities", identity)
+        await features(report, session)
+        await (handshake if mode == "legacy" else stateless)(report, session)
+        session.left_at = time.monotonic()
+
+
+async def others(report: Report, server: Any) -> None:
+    """What other clients do without a handshake."""
+
+    async def cannot_be_asked() -> None:
+        async with Client(server, mode="auto") as client:
+            error = await refused(-32021, result(client.call_tool("ask_name", {})))
+            equal(error.data, {"requiredCapabilities": {"elicitation": {"form": {}}}})
+
+    async def without_discovery() -> None:
+        async with Client(server, mode="2026-07-28") as client:
+            equal(text_of(plain(await client.call_tool("echo", {"text": "x"}))), "x")
+
+    await report.check("no discovery", without_discovery)
+    await report.check("a client that cannot be asked", cannot_be_asked)
+    await tasks(report, lambda extensions: Client(server, mode="auto", extensions=extensions))
+
+
+async def over_stdio(mode: str, revision: str) -> None:
     report = Report(f"python-sdk 2.x, {revision}")
     with tempfile.TemporaryFile("w+") as stderr:
         session = Session(report, stderr)
-        async with Client(
-            stdio_client(SERVER, errlog=stderr),
-            mode=mode,
-            sampling_callback=session.on_sample,
-            elicitation_callback=session.on_elicit,
-            list_roots_callback=session.on_roots,
-            message_handler=session.on_message,
-        ) as client:
-            session.client = client
+        await everything(session, report, mode, revision, stdio_client(SERVER, errlog=stderr))
 
-            async def identity() -> None:
-                equal(client.protocol_version, revision)
-                equal(client.server_info and client.server_info.name, "bowline-demo")
-                assert "echo" in (client.instructions or "")
-                capabilities = plain(client.server_capabilities)
-                assert capabilities["resources"]["subscribe"] and "completions" in capabilities
+    async def ending() -> None:
+        # The SDK closes stdin first, and kills after two seconds.
+        assert time.monotonic() - session.left_at < 1.9, "it had to be killed"
 
-            await report.check("identity and capabilities", identity)
-            await features(report, session)
-            await (handshake if mode == "legacy" else stateless)(report, session)
-            begin = time.monotonic()
-
-        async def ending() -> None:
-            # The SDK closes stdin first, and kills after two seconds.
-            assert time.monotonic() - begin < 1.9, "it had to be killed"
-
-        await report.check("the server leaves when its client does", ending)
+    await report.check("the server leaves when its client does", ending)
+    if mode != "legacy":
+        await others(report, SERVER)
 
 
-async def cannot_be_asked() -> None:
-    async with Client(SERVER, mode="auto") as client:
-        error = await refused(-32021, result(client.call_tool("ask_name", {})))
-        equal(error.data, {"requiredCapabilities": {"elicitation": {"form": {}}}})
+async def over_http(mode: str, revision: str) -> None:
+    report = Report(f"python-sdk 2.x, {revision}, HTTP")
+    ids: set[str] = set()
 
+    async def note_session(response: httpx2.Response) -> None:
+        ids.update(response.headers.get_list("mcp-session-id"))
 
-async def without_discovery() -> None:
-    async with Client(SERVER, mode="2026-07-28") as client:
-        equal(text_of(plain(await client.call_tool("echo", {"text": "x"}))), "x")
+    async with http_server(report) as url:
+        async with httpx2.AsyncClient(timeout=30, event_hooks={"response": [note_session]}) as http_client:
+            transport = streamable_http_client(url, http_client=http_client)
+            await everything(Session(report, None), report, mode, revision, transport)
+
+        async def ended() -> None:
+            equal([ping_status(url, id) for id in ids], [404] if mode == "legacy" else [])
+
+        await report.check("the session ends with its client" if mode == "legacy" else "there is no session", ended)
+        if mode != "legacy":
+            await others(report, url)
 
 
 async def main() -> None:
-    await everything("legacy", "2025-11-25")
-    await everything("auto", "2026-07-28")
-    report = Report("python-sdk 2.x, 2026-07-28")
-    await report.check("no discovery", without_discovery)
-    await report.check("a client that cannot be asked", cannot_be_asked)
-    await tasks(report, lambda extensions: Client(SERVER, mode="auto", extensions=extensions))
+    for carrier in [over_stdio, over_http]:
+        await carrier("legacy", "2025-11-25")
+        await carrier("auto", "2026-07-28")
 
 
 anyio.run(main)

@@ -7,23 +7,31 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
+import { serve } from './carriers.mjs';
 import { Report, finish } from './report.mjs';
 
-const SERVER = process.argv.slice(2);
 const PACKAGE = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json');
 const INSPECTOR = join(dirname(PACKAGE), 'clients/launcher/build/index.js');
 
 // Nothing of the user's is read or written.
 const home = await mkdtemp(join(tmpdir(), 'bowline-inspector-'));
 
-for (const [era, revision] of [['legacy', '2025-11-25'], ['modern', '2026-07-28']]) {
-  await everything(new Report(`inspector 2.x, ${revision}`), era);
+const overHttp = await serve();
+for (const [carrier, server] of [
+  ['', process.argv.slice(2)],
+  [', HTTP', ['--transport', 'http', '--server-url', overHttp.url.href]],
+]) {
+  for (const [era, revision] of [['legacy', '2025-11-25'], ['modern', '2026-07-28']]) {
+    await everything(new Report(`inspector 2.x, ${revision}${carrier}`), server, era);
+  }
 }
+await overHttp.stop();
 await rm(home, { recursive: true });
 finish();
 
-async function everything(report, era) {
-  const inspect = (method, ...options) => run('--protocol-era', era, '--method', method, ...options);
+async function everything(report, server, era) {
+  const inspect = (method, ...options) =>
+    run(server, '--protocol-era', era, '--method', method, ...options);
   const call = (name, args = {}, ...options) =>
     inspect('tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args), ...options);
 
@@ -115,8 +123,8 @@ async function everything(report, era) {
 }
 
 // Runs the Inspector once.
-function run(...options) {
-  const args = [INSPECTOR, '--cli', '--format', 'json', ...SERVER, ...options];
+function run(server, ...options) {
+  const args = [INSPECTOR, '--cli', '--format', 'json', ...server, ...options];
   const env = { ...process.env, HOME: home };
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 
-import { Client, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 import { CAPABILITIES, elicit, roots, sample } from './answers.mjs';
+import { http, stdio } from './carriers.mjs';
 import { ending } from './ending.mjs';
 import { features } from './features.mjs';
 import { handshake } from './handshake.mjs';
@@ -14,24 +15,23 @@ import { stateless } from './stateless.mjs';
 
 const NEWEST = '2026-07-28';
 
-async function connect(report, options, capabilities = CAPABILITIES) {
+async function connect(report, open, options, capabilities = CAPABILITIES) {
   const client = new Client({ name: 'typescript-2', version: '1' }, { capabilities, ...options });
   if (capabilities.elicitation) {
     client.setRequestHandler('elicitation/create', elicit);
     client.setRequestHandler('sampling/createMessage', sample);
     client.setRequestHandler('roots/list', roots);
   }
-  const [heard, stderr] = [new Heard(), new Heard()];
+  const heard = new Heard();
   client.onerror = report.onerror;
   client.fallbackNotificationHandler = async ({ method, params }) => heard.add(method, params);
-  const [command, ...args] = process.argv.slice(2);
-  const transport = new StdioClientTransport({ command, args, stderr: 'pipe' });
-  transport.stderr.on('data', (bytes) => stderr.add('line', String(bytes)));
+  const { transport, stderr, server } = await open();
   await client.connect(transport);
   return {
     client,
     heard,
     stderr,
+    server,
     // The SDK makes it the code of 2026-07-28 in every revision.
     notFound: -32602,
     revision: client.getNegotiatedProtocolVersion(),
@@ -42,10 +42,10 @@ async function connect(report, options, capabilities = CAPABILITIES) {
 }
 
 // Tries everything in one revision.
-async function everything(report, revision, options, more) {
+async function everything(report, open, revision, options, more) {
   let session;
   await report.check('connection', async () => {
-    session = await connect(report, options);
+    session = await connect(report, open, options);
     assert.equal(session.revision, revision);
   });
   if (!session) return;
@@ -54,34 +54,43 @@ async function everything(report, revision, options, more) {
   await ending(report, session);
 }
 
-// 2024-10-07 was a draft.
-for (const revision of SUPPORTED_PROTOCOL_VERSIONS.filter((it) => it >= '2024-11-05')) {
-  const options = { supportedProtocolVersions: [revision], versionNegotiation: { mode: 'legacy' } };
-  await everything(new Report(`typescript-sdk 2.x, ${revision}`), revision, options, handshake);
+async function everyRevision(open, carrier) {
+  // 2024-10-07 was a draft.
+  for (const revision of SUPPORTED_PROTOCOL_VERSIONS.filter((revision) => revision >= '2024-11-05')) {
+    const options = { supportedProtocolVersions: [revision], versionNegotiation: { mode: 'legacy' } };
+    const report = new Report(`typescript-sdk 2.x, ${revision}${carrier}`);
+    await everything(report, open, revision, options, handshake);
+  }
+  const report = new Report(`typescript-sdk 2.x, ${NEWEST}${carrier}`);
+  await everything(report, open, NEWEST, { versionNegotiation: { mode: { pin: NEWEST } } }, stateless);
+  const auto = { versionNegotiation: { mode: 'auto' } };
+  await report.check('negotiation', async () => {
+    const { client, revision, call, server } = await connect(report, open, auto);
+    assert.equal(revision, NEWEST);
+    assert.equal(client.getProtocolEra(), 'modern');
+    assert.equal((await call('echo', { text: 'x' })).content[0].text, 'x');
+    await client.close();
+    await server?.stop();
+  });
+  await report.check('lists that refresh themselves', async () => {
+    const changed = new Heard();
+    const onChanged = (_, tools) => changed.add('tools', tools);
+    const listChanged = { tools: { debounceMs: 0, onChanged } };
+    const { client, call, server } = await connect(report, open, { ...auto, listChanged });
+    await call('plugin_add');
+    await changed.next('tools', (tools) => tools?.some((tool) => tool.name === 'plugin_1'));
+    await client.close();
+    await server?.stop();
+  });
+  await report.check('a client that cannot be asked', async () => {
+    const { client, call, server } = await connect(report, open, auto, {});
+    const error = await refused(-32021, call('ask_name'));
+    assert.deepEqual(error.data.requiredCapabilities, { elicitation: { form: {} } });
+    await client.close();
+    await server?.stop();
+  });
 }
 
-const report = new Report(`typescript-sdk 2.x, ${NEWEST}`);
-await everything(report, NEWEST, { versionNegotiation: { mode: { pin: NEWEST } } }, stateless);
-await report.check('negotiation', async () => {
-  const { client, revision, call } = await connect(report, { versionNegotiation: { mode: 'auto' } });
-  assert.equal(revision, NEWEST);
-  assert.equal(client.getProtocolEra(), 'modern');
-  assert.equal((await call('echo', { text: 'x' })).content[0].text, 'x');
-  await client.close();
-});
-await report.check('lists that refresh themselves', async () => {
-  const changed = new Heard();
-  const onChanged = (_, tools) => changed.add('tools', tools);
-  const listChanged = { tools: { debounceMs: 0, onChanged } };
-  const { client, call } = await connect(report, { versionNegotiation: { mode: 'auto' }, listChanged });
-  await call('plugin_add');
-  await changed.next('tools', (tools) => tools?.some((it) => it.name === 'plugin_1'));
-  await client.close();
-});
-await report.check('a client that cannot be asked', async () => {
-  const { client, call } = await connect(report, { versionNegotiation: { mode: 'auto' } }, {});
-  const error = await refused(-32021, call('ask_name'));
-  assert.deepEqual(error.data.requiredCapabilities, { elicitation: { form: {} } });
-  await client.close();
-});
+await everyRevision(stdio(StdioClientTransport), '');
+await everyRevision(http(StreamableHTTPClientTransport), ', HTTP');
 finish();

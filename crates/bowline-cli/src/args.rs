@@ -2,6 +2,7 @@
 //! [`settings`](crate::settings).
 
 mod help;
+pub(crate) mod serve;
 pub(crate) mod server_commands;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::args::serve::ServeArgs;
 use crate::args::server_commands::ServerCommand;
 use crate::bounded_file::MAX_BYTES;
 use crate::config::locations;
@@ -65,7 +67,7 @@ pub(crate) enum Command {
     /// Explain MCP messages: what each one is, and in which revisions it is valid
     #[command(after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
-    /// Serve MCP on stdin and stdout
+    /// Serve MCP on stdin and stdout, or over HTTP
     #[command(after_long_help = SERVE_HELP)]
     Serve(ServeArgs),
     /// Print a script that lets a shell complete what is typed after `bowline`
@@ -98,13 +100,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) revision: Vec<Revision>,
 }
 
-/// The arguments of `bowline serve`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ServeArgs {
-    /// What to serve
-    pub(crate) what: ServeTarget,
-}
-
 /// The arguments of `bowline completions`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
@@ -130,13 +125,6 @@ pub(crate) struct ConfigArgs {
     /// times)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
-}
-
-/// What can be served.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ServeTarget {
-    /// A server with every feature of the protocol, to test clients with
-    Demo,
 }
 
 /// Parses revisions, and lists them in help and errors.
@@ -208,13 +196,25 @@ Exit codes:
   2  the command line is wrong"#;
 
 /// The text below the options in `bowline serve --help`.
-const SERVE_HELP: &str = r#"Supports all revisions of the protocol, one JSON-RPC message per line, until stdin ends.
-After SIGTERM or SIGINT running requests have half a second to finish; a second signal exits
-at once.
+const SERVE_HELP: &str = r#"Supports all revisions of the protocol: one JSON-RPC message per line until stdin ends, or
+with --http any number of clients over HTTP/1.1 and HTTP/2 until a signal is received. After
+SIGTERM or SIGINT running requests have half a second to finish; a second signal exits at
+once.
+
+With --http the URL of the endpoint is printed on stdout as soon as clients can connect, with
+--json as {"url": …}. Only this machine can reach it, unless ADDR is an address of another
+interface (0.0.0.0:8000 is all of them) and --allowed-host names the host in the URL of the
+clients. There is no authorization and no TLS. /healthz and /readyz are for load balancers.
+
+Examples:
+  bowline serve demo
+  bowline serve demo --http
+  bowline serve demo --http 0.0.0.0:8000 --allowed-host mcp.example.com
 
 Exit codes:
   0  stdin ended, or a signal was received
-  1  stdin or stdout can't be used, or the client doesn't speak MCP
+  1  stdin or stdout can't be used, the client doesn't speak MCP, or the address is in use or
+     not one of this machine
   2  the command line is wrong"#;
 
 /// The text below the options in `bowline completions --help`.

@@ -114,7 +114,7 @@ fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
             commands::servers(&settings, &environment, printer)
         }
         Command::Serve(args) => {
-            let settings = ServeSettings::resolve(&args, stdin().is_terminal());
+            let settings = ServeSettings::resolve(args, format, stdin().is_terminal())?;
             commands::serve(&settings, printer)
         }
         Command::Completions(args) => commands::completions(&args, printer),

@@ -1,7 +1,9 @@
 //! The settings of the commands: the command line, resolved against its environment.
 //!
-//! [`server_commands`] has those of commands that connect to a server.
+//! [`server_commands`] has those of commands that connect to a server, [`serve`] those of
+//! `bowline serve`.
 
+mod serve;
 mod server_commands;
 
 use std::fmt;
@@ -9,9 +11,10 @@ use std::path::PathBuf;
 
 use bowline_types::{Revision, Revisions};
 
-use crate::args::{DemoArgs, ExplainArgs, ServeArgs, ServeTarget, ServersArgs};
+use crate::args::{DemoArgs, ExplainArgs, ServersArgs};
 use crate::charset::Charset;
 
+pub(crate) use serve::{HttpSettings, ServeSettings, Served, ServedOver};
 pub(crate) use server_commands::{
     CompleteSettings, ListSettings, PingSettings, RequestSettings, ServerSettings,
     TerminalSettings, WatchSettings,
@@ -139,35 +142,6 @@ impl DemoSettings {
             is_verbose: terminal.is_verbose,
         }
     }
-}
-
-/// The settings of `bowline serve`.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ServeSettings {
-    /// What is served.
-    pub(crate) served: Served,
-    /// `true` if stdin is a terminal: a note explains what to type.
-    pub(crate) is_typed: bool,
-}
-
-impl ServeSettings {
-    /// Resolves `args`.
-    pub(crate) fn resolve(args: &ServeArgs, stdin_is_terminal: bool) -> Self {
-        let served = match args.what {
-            ServeTarget::Demo => Served::Demo,
-        };
-        Self {
-            served,
-            is_typed: stdin_is_terminal,
-        }
-    }
-}
-
-/// What is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Served {
-    /// The demo server.
-    Demo,
 }
 
 #[cfg(test)]

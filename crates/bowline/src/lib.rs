@@ -81,6 +81,6 @@ pub use error::{Error, ErrorKind, Recovery};
 pub type RpcResult = Result<Payload, types::ErrorObject>;
 
 /// The examples of the README, so that they compile.
-#[cfg(all(doctest, feature = "client", feature = "server"))]
+#[cfg(all(doctest, feature = "client", feature = "http-server"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

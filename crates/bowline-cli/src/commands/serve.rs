@@ -1,4 +1,9 @@
-//! `bowline serve`: serves on stdin and stdout until the client closes them.
+//! `bowline serve`: serves on stdin and stdout until the client closes them, or over HTTP until a
+//! signal is received.
+//!
+//! - `http`: where it listens, and what is printed then.
+
+mod http;
 
 use anyhow::Context as _;
 use bowline::server::RunningServer;
@@ -10,7 +15,7 @@ use crate::demo;
 use crate::descriptors;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::settings::{ServeSettings, Served};
+use crate::settings::{ServeSettings, Served, ServedOver};
 
 /// Serves until stdin ends or a signal is received.
 pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::Result<ExitStatus> {
@@ -18,23 +23,34 @@ pub(crate) fn serve(settings: &ServeSettings, printer: &mut Printer) -> anyhow::
         Served::Demo => demo::server(),
     };
     let server = server.build()?;
-    if settings.is_typed {
-        printer.note("serving on stdin and stdout, one JSON-RPC message per line; Ctrl-D stops");
-    }
     descriptors::check(descriptors::OF_SERVER)?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
     let served = runtime.block_on(async {
-        tokio::spawn(end_when_told(server.clone())?);
-        server.serve(stdio()).await.context("cannot serve")
+        match &settings.carrier {
+            ServedOver::Stdio => serve_stdio(server, settings.is_typed, printer).await,
+            ServedOver::Http(http) => http::serve(server, http, settings.is_typed, printer).await,
+        }
     });
     // A tool that blocks its thread must not keep the process alive.
     runtime.shutdown_background();
     served.map(|()| ExitStatus::Done)
 }
 
+async fn serve_stdio(
+    server: RunningServer,
+    is_typed: bool,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    if is_typed {
+        printer.note("serving on stdin and stdout, one JSON-RPC message per line; Ctrl-D stops");
+    }
+    tokio::spawn(end_on_signals(server.clone())?);
+    server.serve(stdio()).await.context("cannot serve")
+}
+
 /// Shuts down gracefully at the first signal, and closes at once at the second.
-fn end_when_told(server: RunningServer) -> anyhow::Result<impl Future<Output = ()>> {
+fn end_on_signals(server: RunningServer) -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("cannot listen for signals");
     let mut signals = [
         listen(SignalKind::terminate())?,

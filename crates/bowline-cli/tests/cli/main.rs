@@ -24,6 +24,7 @@ mod resources;
 mod run;
 mod saving;
 mod secrets;
+mod serve;
 mod servers;
 mod starts;
 mod streams;

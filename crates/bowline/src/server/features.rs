@@ -32,6 +32,8 @@ pub(super) struct Contents {
     /// Set when there ever was a completion, or a tool that runs as a task.
     had_completers: bool,
     had_task_tools: bool,
+    /// Set when there ever was a tool with arguments that are repeated as headers.
+    had_param_headers: bool,
     /// Kinds of features that may be added later: capabilities are declared at the beginning.
     pub(super) may_have: MayHave,
 }
@@ -116,6 +118,15 @@ impl Contents {
     /// Returns `true` if tools run as tasks. Tasks go on when their tool is removed.
     pub(super) fn has_task_tools(&self) -> bool {
         self.had_task_tools
+    }
+
+    /// Returns `true` if calls may have arguments that are repeated as headers.
+    #[cfg_attr(
+        not(feature = "http-server"),
+        expect(dead_code, reason = "only HTTP has headers")
+    )]
+    pub(super) fn has_param_headers(&self) -> bool {
+        self.had_param_headers
     }
 
     pub(super) fn has_resources(&self) -> bool {
@@ -203,6 +214,7 @@ impl ServerFeatures {
         let name = tool.tool.name.clone();
         drop(self.change(|contents| {
             contents.had_task_tools |= tool.tasks.is_some();
+            contents.had_param_headers |= !tool.param_headers().is_empty();
             contents.tools.insert(&name, tool)
         }));
         self.notify_tools_changed();

@@ -9,7 +9,8 @@
 //!   bodies, `body`: what is read and written, event streams above all.
 //! - `sessions`: the sessions of the handshake era, live and idle.
 //! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
-//! - `request_parts`: what handlers see of the HTTP request.
+//! - `request_parts`: what handlers see of the HTTP request. `param_headers`: arguments that it
+//!   repeats as headers.
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
 //!   `forwarded`, `content`; `head_checks` has those of every service. They look at headers only,
 //!   and allocate nothing for a plain request.
@@ -38,6 +39,7 @@ mod invalid_setting;
 mod legacy_sse;
 mod listening;
 mod origins;
+mod param_headers;
 mod public_url;
 mod refusal;
 mod request_parts;

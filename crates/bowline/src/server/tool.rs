@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use bowline_proto::server::ParamHeaders;
 use bowline_types::common::Icon;
 use bowline_types::json::Kind;
 use bowline_types::meta::Meta;
@@ -70,6 +71,8 @@ pub struct ToolDef {
     /// How calls become tasks, where the tool supports it.
     pub(super) tasks: Option<TaskRule>,
     checks: ToolValidators,
+    /// Arguments that an HTTP request repeats as headers.
+    param_headers: ParamHeaders,
     run: Arc<RunTool>,
     is_blocking: bool,
 }
@@ -113,6 +116,7 @@ where
         problem,
         tasks: None,
         checks,
+        param_headers: ParamHeaders::default(),
         run: Arc::new(run),
         is_blocking: false,
     }
@@ -286,7 +290,11 @@ impl ToolDef {
     pub(super) fn prepare(&mut self) {
         let of_schemas = self.checks.compile(&self.tool);
         let of_name = tool_name::problem(&self.tool.name);
-        self.problem = of_name.or(self.problem.take()).or(of_schemas);
+        let of_headers = self.find_param_headers();
+        self.problem = of_name
+            .or(self.problem.take())
+            .or(of_schemas)
+            .or(of_headers);
         if self.problem.is_none()
             && let Some(caution) = tool_name::caution(&self.tool.name)
         {
@@ -296,6 +304,22 @@ impl ToolDef {
                 "some clients may refuse the name of a tool"
             );
         }
+    }
+
+    /// Finds the arguments that are repeated as headers. Returns what is wrong with them: clients
+    /// don't offer such a tool.
+    fn find_param_headers(&mut self) -> Option<String> {
+        let schema = self.tool.input_schema.as_object().as_ref();
+        match ParamHeaders::from_schema(schema) {
+            Ok(found) => self.param_headers = found,
+            Err(wrong) => return Some(format!("tool {}: {wrong}", self.tool.name)),
+        }
+        None
+    }
+
+    /// Returns the arguments that an HTTP request repeats as headers.
+    pub(super) fn param_headers(&self) -> &ParamHeaders {
+        &self.param_headers
     }
 
     /// Calls the tool.
@@ -434,6 +458,15 @@ impl<'p> CallParams<'p> {
             arguments,
             task: task.filter(|task| *task != "null"),
         })
+    }
+
+    /// Returns the arguments as JSON.
+    #[cfg_attr(
+        not(feature = "http-server"),
+        expect(dead_code, reason = "only HTTP has headers")
+    )]
+    pub(super) fn arguments_json(&self) -> Option<RawJsonRef<'p>> {
+        RawJsonRef::parse(self.arguments).ok()
     }
 }
 

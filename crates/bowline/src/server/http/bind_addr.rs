@@ -28,8 +28,26 @@ enum Address {
 }
 
 impl BindAddr {
-    /// Binds the address. Of several that a host name has, the first that can be bound.
-    pub(super) async fn bind(&self) -> io::Result<TcpListener> {
+    /// Binds the address: of several that a host name has, the first that can be bound. For a server
+    /// that has to know its port before it serves.
+    ///
+    /// ```
+    /// use bowline::server::BindAddr;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let listener = BindAddr::from(0).bind().await?;
+    /// println!("http://{}/mcp", listener.local_addr()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Cancel safe: dropping the future binds nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the address is used already, is not one of this machine, or can't be resolved.
+    pub async fn bind(&self) -> io::Result<TcpListener> {
         match &self.0 {
             Address::Socket(address) => TcpListener::bind(address).await,
             Address::Named(name) => TcpListener::bind(name).await,

@@ -29,6 +29,7 @@ use super::body::{Events, HttpBody, OpenStream, read_body};
 use super::content::{check_content, check_get_accept, check_post_accept};
 use super::cors::{CorsOrigin, answer_options};
 use super::head_checks::check_head;
+use super::param_headers::check_param_headers;
 use super::refusal::HttpRefusal;
 use super::request_parts::HttpRequestParts;
 use super::responses::{
@@ -227,6 +228,10 @@ impl Inner {
         };
         match target {
             Target::Stateless(message) => {
+                let headers = post.http.headers();
+                if let Err(refusal) = check_param_headers(&self.core.features, &message, headers) {
+                    return self.refuse(refusal);
+                }
                 let config = Arc::clone(&self.stateless);
                 let session = self.begin(config, post.principal.clone(), None);
                 self.serve(post, message, session, true, None).await
@@ -505,7 +510,7 @@ fn mcp_headers(headers: &HeaderMap) -> Headers<'_> {
 }
 
 /// Stands for the value of a header that is no text. No header that the protocol uses may have it.
-const NO_TEXT: &str = "\u{7f}";
+pub(super) const NO_TEXT: &str = "\u{7f}";
 
 /// The methods of the endpoint.
 const METHODS: &str = "GET, POST, DELETE";

@@ -233,3 +233,80 @@ async fn a_subscription_is_a_stream_of_changes() {
     assert_eq!(result["id"], 9);
     assert_eq!(reply.next().await, None);
 }
+
+// proves: F-HT-13
+#[tokio::test]
+async fn headers_that_repeat_arguments_must_agree_with_them() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Query {
+        #[schemars(extend("x-mcp-header" = "Region"))]
+        region: Option<String>,
+    }
+    let query = |Query { region }: Query| async move { region.unwrap_or_default() };
+    let server = Server::new("test", "1.0.0").tool("query", "Queries", query);
+    let client = HttpClient::new(server.tool("plain", "Has no such argument", query_plainly));
+    let with = |value: &str| client.clone().header("mcp-param-region", value);
+    for (client, tool, region, expected) in [
+        (with("eu"), "query", json!("eu"), Ok("eu")),
+        (
+            with("=?base64?RcO8?="),
+            "query",
+            json!("E\u{fc}"),
+            Ok("E\u{fc}"),
+        ),
+        (client.clone(), "query", json!(null), Ok("")),
+        (client.clone(), "query", json!("eu"), Err("is missing")),
+        (with("us"), "query", json!("eu"), Err("differ")),
+        (with("eu"), "query", json!(null), Err("no argument")),
+        (
+            with("=?base64?RcO8!?="),
+            "query",
+            json!("eu"),
+            Err("be decoded"),
+        ),
+        // Headers of a tool that doesn't repeat its arguments have no meaning.
+        (with("us"), "plain", json!("eu"), Ok("eu")),
+    ] {
+        let params = json!({"name": tool, "arguments": {"region": region}});
+        let reply = client.stateless(5, "tools/call", params).await;
+        let status = reply.status;
+        let body = reply.json().await;
+        match expected {
+            Ok(text) => assert_eq!(body["result"]["content"][0]["text"], text, "{body}"),
+            Err(words) => {
+                assert_eq!((status.as_u16(), &body["id"]), (400, &json!(5)), "{body}");
+                assert_eq!(body["error"]["code"], -32020);
+                let message = body["error"]["message"].as_str().unwrap();
+                assert!(
+                    message.starts_with("Mcp-Param-Region ") && message.contains(words),
+                    "{body}"
+                );
+            }
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Plain {
+    region: String,
+}
+
+async fn query_plainly(Plain { region }: Plain) -> String {
+    region
+}
+
+#[test]
+fn a_tool_whose_argument_no_header_can_carry_is_refused() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Wrong {
+        #[schemars(extend("x-mcp-header" = "no token"))]
+        region: String,
+    }
+    let server = Server::new("test", "1").tool("wrong", "", |_: Wrong| async {});
+    let error = server.build().expect_err("it can't be offered").to_string();
+    assert!(
+        error.contains("tool wrong: x-mcp-header at \"/properties/region\""),
+        "{error}"
+    );
+}
