@@ -6,7 +6,8 @@
 //!
 //! - `config`: what can be set, with every limit; `invalid_setting`: its error.
 //! - `service`: the tower service, from the request to its response. `responses`: heads and small
-//!   bodies, `body`: what is read and written, event streams above all.
+//!   bodies, `body`: what is read and written, event streams above all; `body_budget`: the memory of
+//!   all bodies that are being received.
 //! - `sessions`: the sessions of the handshake era, live and idle.
 //! - `request_parts`: what handlers see of the HTTP request.
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
@@ -22,6 +23,7 @@
 mod authority;
 mod bind_addr;
 mod body;
+mod body_budget;
 mod config;
 mod connections;
 mod content;
