@@ -6,7 +6,10 @@ use bowline_conformance::server;
 use tokio::net::TcpListener;
 
 #[tokio::main]
-#[expect(clippy::print_stdout, reason = "the script that starts it reads the URL")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the script that starts it reads the URL"
+)]
 async fn main() -> anyhow::Result<()> {
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
