@@ -264,7 +264,7 @@ async fn events_of_a_handler_are_in_the_span_of_its_request() {
 
     let events = collected.all_events().into_iter();
     let events: Vec<_> = events
-        .filter(|event| event.target.starts_with("event::telemetry"))
+        .filter(|event| event.target.starts_with("it::telemetry"))
         .collect();
     let tools = events
         .iter()

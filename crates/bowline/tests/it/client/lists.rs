@@ -489,7 +489,9 @@ async fn a_cursor_is_not_sent_to_the_next_connection() -> Test {
     let error = pages.next().await.expect("an end").expect_err("it is lost");
     assert_eq!(error.kind(), ErrorKind::TransportDown);
     assert!(
-        error.to_string().contains("fetch the list again"),
+        error
+            .to_string()
+            .contains("fetch it again from its first page"),
         "{error}"
     );
     assert!(pages.next().await.is_none());

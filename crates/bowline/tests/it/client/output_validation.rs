@@ -151,7 +151,11 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
                 FITS,
                 "its outputSchema can't be used: schema too large",
             ),
-            (doubling, &*nested, "it can't be checked: too expensive"),
+            (
+                doubling,
+                &*nested,
+                "structuredContent can't be checked: too expensive",
+            ),
             (SUM, &*long, "bytes (limit 4194304)"),
         ] {
             list(&client, &mut server, schema).await?;

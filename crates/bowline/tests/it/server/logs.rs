@@ -82,7 +82,11 @@ async fn a_failure_is_logged_with_its_causes_and_its_request() {
         let causes = "error=the notes can't be loaded: the disk is full ";
         assert!(line.contains(causes), "{line}");
     }
-    assert!(lines[3].contains("NaN is no number"), "{}", lines[3]);
+    assert!(
+        lines[3].contains("NaN is not a JSON number"),
+        "{}",
+        lines[3]
+    );
     let number = |line: &String| {
         let (_, behind) = line.split_once("request=")?;
         behind.split(' ').next()?.parse::<u64>().ok()
