@@ -44,9 +44,9 @@ impl Serving {
     }
 
     fn port(&self) -> &str {
-        let line = self.first_line.as_str();
-        let (_, port) = line.split_once("1:").unwrap();
-        &port[..port.find('/').unwrap()]
+        let parts = self.first_line.split(':');
+        let mut parts = parts.filter_map(|part| part.split('/').next());
+        parts.find(|part| part.parse::<u16>().is_ok()).unwrap()
     }
 
     /// Sends a request with headers and a body, and returns the response.

@@ -77,7 +77,11 @@ fn cannot_listen(address: &str, error: &io::Error) -> anyhow::Error {
         ErrorKind::PermissionDenied => Some("a port from 1024 on needs no privileges"),
         _ => None,
     };
-    let error = anyhow!("cannot listen on {address}: {error}");
+    let port = address.strip_prefix(':').unwrap_or(address);
+    let error = match port.parse::<u16>() {
+        Ok(port) => anyhow!("cannot listen on port {port}: {error}"),
+        Err(_) => anyhow!("cannot listen on {address}: {error}"),
+    };
     let failure = Failure::new(ExitStatus::Failed, error);
     match hint {
         Some(hint) => failure.hint(hint).into(),
