@@ -9,12 +9,10 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 readonly documented=http://127.0.0.1:8000
 
 main() {
-    local server url
-    # Here, since a command may set a variable for the next one.
-    local session
+    local url
     exec {output}< <(exec "$@" --http 0 2>/dev/null)
     server=$!
-    trap 'kill "$server" 2>/dev/null' EXIT
+    trap 'kill "$server"; rm -f -- "$scratch"' EXIT
     if ! read -r -t 10 -u "$output" url; then
         echo "FAILED  curl: the server doesn't start"
         return
@@ -51,6 +49,7 @@ is_whole() {
 check() {
     [[ -n $2 ]] || return 0
     local printed name
+    # In this shell, since a command may set a variable for the next one.
     eval "${2//"$documented"/"$1"}" >"$scratch" 2>&1 </dev/null
     # With a newline at the end, as a terminal shows it.
     printed=$(sed '$a\' "$scratch")
@@ -64,4 +63,3 @@ check() {
 
 scratch=$(mktemp)
 main "$@"
-rm -f -- "$scratch"

@@ -1,6 +1,6 @@
 """The tasks extension of 2026-07-28, which the SDK 2.x leaves to whoever wants it."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import anyio
 import mcp_types as types
@@ -53,6 +53,8 @@ class GetTaskParams(types.RequestParams):
 
 
 class GetTask(types.Request[GetTaskParams, Literal["tasks/get"]]):
+    # What HTTP repeats in `Mcp-Name`.
+    name_param: ClassVar[str] = "taskId"
     method: Literal["tasks/get"] = "tasks/get"
     params: GetTaskParams
 

@@ -1,4 +1,5 @@
-// How a client reaches the demo server: over stdin and stdout, or over HTTP.
+// How a client reaches the demo server: over stdin and stdout, over Streamable HTTP, or over the
+// HTTP+SSE of 2024-11-05.
 //
 // Each client has a server of its own, so that it doesn't see what others change.
 
@@ -19,7 +20,6 @@ export function stdio(Transport) {
   };
 }
 
-// The server prints its URL when it can be reached.
 export function http(Transport, options) {
   return async () => {
     const server = await serve();
@@ -27,18 +27,27 @@ export function http(Transport, options) {
   };
 }
 
-export async function serve() {
-  const process = spawn(COMMAND, [...ARGS, '--http', '0'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const exit = new Promise((resolve) => process.on('exit', (code) => resolve(code)));
-  const lines = createInterface(process.stdout)[Symbol.asyncIterator]();
+export function sse(Transport) {
+  return async () => {
+    const server = await serve('--legacy-sse');
+    return { transport: new Transport(new URL('/sse', server.url)), server };
+  };
+}
+
+// The server prints its URL when it can be reached.
+export async function serve(...options) {
+  const args = [...ARGS, '--http', '0', ...options];
+  const child = spawn(COMMAND, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const exit = new Promise((resolve) => child.on('exit', (code) => resolve(code)));
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const { value, done } = await lines.next();
   if (done) throw new Error(`the server ended with status ${await exit}`);
   // What else it prints is not for the client.
-  process.stdout.resume();
-  running.add(process);
+  child.stdout.resume();
+  running.add(child);
   const stop = () => {
-    running.delete(process);
-    process.kill('SIGTERM');
+    running.delete(child);
+    child.kill('SIGTERM');
     return exit;
   };
   return { url: new URL(value), stop };

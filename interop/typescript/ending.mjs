@@ -21,7 +21,12 @@ async function endingOfStdio(report, { client, call }) {
 }
 
 async function endingOfHttp(report, { client, call, server, revision }) {
-  if (revision < '2026-07-28') {
+  if (!('sessionId' in client.transport)) {
+    // HTTP+SSE: the session is the stream.
+    const hanging = assert.rejects(call('hang'));
+    await client.close();
+    await hanging;
+  } else if (revision < '2026-07-28') {
     await report.check('a session ends', async () => {
       const { transport } = client;
       const id = transport.sessionId;

@@ -10,7 +10,7 @@ export async function handshake(report, { client, call, heard }) {
     await client.setLoggingLevel('warning');
     heard.forget();
     const quiet = await call('log', { level: 'info', text: 'quiet' });
-    assert.equal(quiet.content[0].text, 'not wanted');
+    assert.equal(quiet.content[0].text, 'not sent: this level was not requested');
     const loud = await call('log', { level: 'error', text: 'loud' });
     assert.equal(loud.content[0].text, 'sent');
     const { level, data } = await heard.next('notifications/message');

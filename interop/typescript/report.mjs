@@ -32,6 +32,8 @@ export class Report {
   onerror = (error) => {
     const [, late] = error.message.split('progress notification for an unknown token: ');
     if (late) return this.late.push(JSON.parse(late).params);
+    // Over HTTP, the streams that it has closed itself.
+    if (error.message.includes('AbortError')) return;
     this.fail('what the server sends can be understood', error);
   };
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
@@ -13,7 +14,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 
 import { CAPABILITIES, elicit, roots, sample } from './answers.mjs';
-import { http, stdio } from './carriers.mjs';
+import { http, sse, stdio } from './carriers.mjs';
 import { ending } from './ending.mjs';
 import { features } from './features.mjs';
 import { handshake } from './handshake.mjs';
@@ -68,4 +69,5 @@ async function everything(report, open) {
 
 await everything(new Report('typescript-sdk 1.x, 2025-11-25'), stdio(StdioClientTransport));
 await everything(new Report('typescript-sdk 1.x, 2025-11-25, HTTP'), http(StreamableHTTPClientTransport));
+await everything(new Report('typescript-sdk 1.x, 2025-11-25, HTTP+SSE'), sse(SSEClientTransport));
 finish();

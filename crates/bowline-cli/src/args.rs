@@ -201,8 +201,8 @@ with --http any number of clients over HTTP/1.1 and HTTP/2 until a signal is rec
 SIGTERM or SIGINT running requests have half a second to finish; a second signal exits at
 once.
 
-With --http the URL of the endpoint is printed on stdout as soon as clients can connect, with
---json as {"url": …}. Only this machine can reach it, unless ADDR is an address of another
+With --http the URL of the endpoint is printed on stdout as soon as clients can connect, and
+below it that of --legacy-sse; with --json as {"url": …, "legacy_sse_url": …}. Only this machine can reach it, unless ADDR is an address of another
 interface (0.0.0.0:8000 is all of them) and --allowed-host names the host in the URL of the
 clients. There is no authorization and no TLS. /healthz and /readyz are for load balancers.
 

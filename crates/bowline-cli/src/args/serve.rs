@@ -25,6 +25,18 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH", default_value = "/mcp", requires = "http", value_parser = endpoint_path)]
     pub(crate) path: String,
 
+    /// Serve clients of the older HTTP+SSE transport (2024-11-05) as well, at this path (/sse if none
+    /// is given)
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 0..=1,
+        default_missing_value = "/sse",
+        requires = "http",
+        value_parser = endpoint_path
+    )]
+    pub(crate) legacy_sse: Option<String>,
+
     /// Answer requests to this host too (HOST, HOST:PORT or HOST:*), not only to localhost (may be
     /// given several times)
     #[arg(long, value_name = "HOST", requires = "http")]

@@ -43,6 +43,8 @@ pub(crate) struct HttpSettings {
     pub(crate) address: BindAddr,
     /// The path of the endpoint.
     pub(crate) path: String,
+    /// The path for clients of HTTP+SSE.
+    pub(crate) legacy_path: Option<String>,
     /// `true` if hosts beyond this machine were named.
     pub(crate) has_hosts: bool,
     /// The configuration of the library.
@@ -56,7 +58,7 @@ impl ServeSettings {
     ///
     /// # Errors
     ///
-    /// A host or an origin is not valid.
+    /// A host or an origin is not valid, or both paths are the same.
     pub(crate) fn resolve(
         args: ServeArgs,
         format: Format,
@@ -80,6 +82,16 @@ impl ServeSettings {
 impl HttpSettings {
     fn resolve(given: &str, args: &ServeArgs, format: Format) -> anyhow::Result<Self> {
         let mut config = HttpConfig::new().path(&args.path);
+        if let Some(path) = &args.legacy_sse {
+            if *path == args.path {
+                let error = anyhow!("--legacy-sse and --path are the same path, {path}");
+                return Err(usage(
+                    error,
+                    "leave one of them out, or give it another path",
+                ));
+            }
+            config = config.legacy_sse(path);
+        }
         // A list replaces the default of the library; its own machine can always reach the demo.
         if !args.allowed_host.is_empty() {
             let hosts = LOCAL.map(|host| format!("{host}:*"));
@@ -102,6 +114,7 @@ impl HttpSettings {
             given: given.to_owned(),
             address: given.into(),
             path: args.path.clone(),
+            legacy_path: args.legacy_sse.clone(),
             has_hosts: !args.allowed_host.is_empty(),
             config,
             format,

@@ -44,9 +44,9 @@ impl Serving {
     }
 
     fn port(&self) -> &str {
-        let line = self.first_line.as_str();
-        let (_, port) = line.split_once("1:").unwrap();
-        &port[..port.find('/').unwrap()]
+        let parts = self.first_line.split(':');
+        let mut parts = parts.filter_map(|part| part.split('/').next());
+        parts.find(|part| part.parse::<u16>().is_ok()).unwrap()
     }
 
     /// Sends a request with headers and a body, and returns the response.
@@ -215,9 +215,28 @@ fn a_signal_ends_open_streams_and_calls() {
     assert!(call.head.starts_with("HTTP/1.1 "), "{}", call.head);
 }
 
+// proves: TP-7
+#[test]
+fn clients_of_the_older_transport_have_a_url_of_their_own() {
+    let mut serving = Serving::start(&["0", "--legacy-sse"]);
+    let mut older = String::new();
+    serving.stdout.read_line(&mut older).unwrap();
+    let (host, _) = serving.url();
+    assert_eq!(older, format!("http://{host}/sse\n"));
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /sse HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "event: endpoint"));
+    // It is one of those that a shutdown ends.
+    serving.signal(Signal::TERM);
+    assert!(lines.last().is_some());
+    let (output, _) = serving.end();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
 #[test]
 fn the_url_is_data() {
-    let serving = Serving::start(&["[::]:0", "--path", "a/b/", "--json"]);
+    let serving = Serving::start(&["[::]:0", "--path", "a/b/", "--legacy-sse", "c", "--json"]);
     let listening: Value = serde_json::from_str(&serving.first_line).unwrap();
     let url = listening["url"].as_str().unwrap();
     assert!(
@@ -295,4 +314,8 @@ fn options_of_http_are_checked() {
     );
     check("serve_http_alone", &["--allowed-host", "mcp.example.com"]);
     check("serve_http_path_alone", &["--path", "/mcp"]);
+    check(
+        "serve_http_one_path",
+        &["--http", "--path=/a", "--legacy-sse=/a"],
+    );
 }

@@ -1,8 +1,10 @@
 //! `bowline serve --http`: serves over Streamable HTTP until a signal is received.
 //!
-//! The URL of the endpoint is the only output, printed as soon as clients can connect.
+//! The output is the URL of the endpoint, and that for clients of HTTP+SSE. It is printed as soon as
+//! clients can connect.
 
 use std::io::{self, ErrorKind};
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anyhow::anyhow;
@@ -27,7 +29,7 @@ pub(super) async fn serve(
     let address = listener.local_addr()?;
     // Before the URL is printed: a program that has read it may send a signal at once.
     tokio::spawn(end_on_signals(server.clone())?);
-    print_url(settings, address, printer)?;
+    print_urls(settings, address, printer)?;
     if !address.ip().to_canonical().is_loopback() && !settings.has_hosts {
         printer.warning(
             &format!("listening on {address}, but only requests to localhost are answered"),
@@ -41,15 +43,23 @@ pub(super) async fn serve(
     Ok(served.await?)
 }
 
-fn print_url(
+fn print_urls(
     settings: &HttpSettings,
     address: SocketAddr,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let url = format!("http://{}{}", reachable(address), settings.path);
+    let url_of = |path: &str| format!("http://{}{path}", reachable(address));
+    let listening = Listening {
+        url: url_of(&settings.path),
+        legacy_sse_url: settings.legacy_path.as_deref().map(url_of),
+    };
     match settings.format {
-        Format::Text => printer.line(0, Tone::Plain, &url)?,
-        Format::Json => printer.json(&Listening { url })?,
+        Format::Text => {
+            for url in iter::once(&listening.url).chain(&listening.legacy_sse_url) {
+                printer.line(0, Tone::Plain, url)?;
+            }
+        }
+        Format::Json => printer.json(&listening)?,
     }
     printer.flush()
 }
@@ -58,6 +68,8 @@ fn print_url(
 #[derive(Serialize)]
 struct Listening {
     url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    legacy_sse_url: Option<String>,
 }
 
 /// Returns where this machine reaches the address: "every interface" is no destination.
@@ -77,7 +89,11 @@ fn cannot_listen(address: &str, error: &io::Error) -> anyhow::Error {
         ErrorKind::PermissionDenied => Some("a port from 1024 on needs no privileges"),
         _ => None,
     };
-    let error = anyhow!("cannot listen on {address}: {error}");
+    let port = address.strip_prefix(':').unwrap_or(address);
+    let error = match port.parse::<u16>() {
+        Ok(port) => anyhow!("cannot listen on port {port}: {error}"),
+        Err(_) => anyhow!("cannot listen on {address}: {error}"),
+    };
     let failure = Failure::new(ExitStatus::Failed, error);
     match hint {
         Some(hint) => failure.hint(hint).into(),
