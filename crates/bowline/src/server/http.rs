@@ -6,7 +6,8 @@
 //!
 //! - `config`: what can be set, with every limit; `invalid_setting`: its error.
 //! - `service`: the tower service, from the request to its response. `responses`: heads and small
-//!   bodies, `body`: what is read and written, event streams above all.
+//!   bodies, `body`: what is read and written, event streams above all; `body_budget`: the memory of
+//!   all bodies that are being received.
 //! - `sessions`: the sessions of the handshake era, live and idle.
 //! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
 //! - `request_parts`: what handlers see of the HTTP request. `param_headers`: arguments that it
@@ -27,6 +28,7 @@
 mod authority;
 mod bind_addr;
 mod body;
+mod body_budget;
 mod config;
 mod connections;
 mod content;

@@ -15,6 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use memchr::memchr2;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::body_budget::BodyBudget;
 use super::legacy_sse::LegacyEvents;
 use super::sessions::SessionLease;
 use crate::server::session::{SessionShared, SessionTimer, StreamOutput};
@@ -258,11 +259,13 @@ pub(super) fn write_event(out: &mut BytesMut, transmit: &Transmit) {
     out.put_slice(b"\n\n");
 }
 
-/// Reads a body, up to a limit and a deadline.
+/// Reads a body, up to a limit and a deadline. One that arrives in several pieces is held within the
+/// budget of all bodies.
 pub(super) async fn read_body<B>(
     body: B,
     max_bytes: usize,
     timeout: Duration,
+    budget: &BodyBudget,
 ) -> Result<Bytes, BodyError>
 where
     B: Body<Data = Bytes>,
@@ -275,6 +278,7 @@ where
     let mut deadline = None;
     let mut first: Option<Bytes> = None;
     let mut more: Option<BytesMut> = None;
+    let mut held = budget.begin();
     let read = poll_fn(|cx| {
         loop {
             match body.as_mut().poll_frame(cx) {
@@ -289,6 +293,9 @@ where
                     let read = more.as_ref().map_or(read, BytesMut::len);
                     if read + data.len() > max_bytes {
                         return Poll::Ready(Err(BodyError::TooLarge));
+                    }
+                    if read > 0 && !held.grow_to(read + data.len()) {
+                        return Poll::Ready(Err(BodyError::NoRoom));
                     }
                     match (&mut more, first.take()) {
                         (Some(more), _) => more.extend_from_slice(&data),
@@ -320,6 +327,8 @@ pub(super) enum BodyError {
     TooLarge,
     /// It didn't arrive in time.
     TooSlow,
+    /// Too much of other bodies is being received.
+    NoRoom,
     /// The client has disconnected.
     Lost,
 }

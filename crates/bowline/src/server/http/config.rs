@@ -12,6 +12,7 @@ use super::server_card::{self, ServerCard};
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
     pub(super) max_body_bytes: usize,
+    pub(super) max_pending_body_bytes: usize,
     pub(super) body_timeout: Duration,
     pub(super) keep_alive: Duration,
     pub(super) stream_after: Duration,
@@ -36,6 +37,7 @@ impl Default for HttpConfig {
     fn default() -> Self {
         Self {
             max_body_bytes: 16 * 1024 * 1024,
+            max_pending_body_bytes: 256 * 1024 * 1024,
             body_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             stream_after: Duration::from_secs(2),
@@ -66,10 +68,19 @@ impl HttpConfig {
 
     /// Sets the largest body of a request, in bytes. Default 16 MiB, as for messages on other
     /// transports; a larger one is answered with 413. Each request that is being read may keep as
-    /// much.
+    /// much, within a [limit for all of them](Self::max_pending_body_bytes).
     #[must_use]
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of bodies may be waiting for their rest, of all connections together.
+    /// Default 256 MiB, and at least [one body](Self::max_body_bytes). A request beyond it is
+    /// answered with 503 and `Retry-After`; small bodies, which arrive in one piece, don't count.
+    #[must_use]
+    pub fn max_pending_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_pending_body_bytes = bytes;
         self
     }
 

@@ -30,6 +30,7 @@ pub(super) use self::events::LegacyEvents;
 use self::sessions::LegacySessions;
 use super::HttpConfig;
 use super::body::{HttpBody, read_body};
+use super::body_budget::BodyBudget;
 use super::content::{check_content, check_get_accept};
 use super::cors::{CorsOrigin, answer_options};
 use super::head_checks::check_head;
@@ -82,6 +83,7 @@ struct Inner {
     clock: Clock,
     counters: HttpCounters,
     sessions: Arc<LegacySessions>,
+    bodies: BodyBudget,
     /// The configuration of sessions, without capabilities, which may change.
     session_config: SessionConfig,
     /// What the URI of a session begins with.
@@ -103,6 +105,7 @@ impl LegacySseService {
             clock: Clock::start(),
             counters: HttpCounters::default(),
             sessions: LegacySessions::new(config.max_sessions),
+            bodies: BodyBudget::of(&config),
             session_config,
             endpoint: endpoint(&config),
             config,
@@ -242,8 +245,8 @@ impl Inner {
         let principal = parts.extensions.get::<Principal>();
         let find = || self.sessions.find(&id, principal);
         let session = find().ok_or_else(|| unknown_session().closing())?;
-        let read = read_body(body, self.config.max_body_bytes, self.config.body_timeout);
-        let read = read.await;
+        let (limit, timeout) = (self.config.max_body_bytes, self.config.body_timeout);
+        let read = read_body(body, limit, timeout, &self.bodies).await;
         let frame = read.map_err(|error| unreadable_body(error, &self.config))?;
         let message = match route(&self.router, &frame, None) {
             Routed::Session(message) => message,

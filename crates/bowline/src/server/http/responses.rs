@@ -90,6 +90,10 @@ pub(super) fn unreadable_body(error: BodyError, config: &HttpConfig) -> HttpRefu
             let message = format_args!("the request body was not received within {seconds} s");
             HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, message)
         }
+        BodyError::NoRoom => unavailable(
+            "too many large bodies at once, try again later",
+            RETRY_AFTER,
+        ),
         BodyError::Lost => HttpRefusal::bad_request("the request body is incomplete"),
     };
     refusal.closing()

@@ -26,6 +26,7 @@ use tower_service::Service;
 
 use super::HttpConfig;
 use super::body::{Events, HttpBody, OpenStream, read_body};
+use super::body_budget::BodyBudget;
 use super::content::{check_content, check_get_accept, check_post_accept};
 use super::cors::{CorsOrigin, answer_options};
 use super::head_checks::check_head;
@@ -59,6 +60,7 @@ struct Inner {
     clock: Clock,
     counters: HttpCounters,
     sessions: Arc<SessionMap>,
+    bodies: BodyBudget,
     card: Option<CardDocument>,
     /// The configuration of requests of the stateless era, which needs no capabilities.
     stateless: Arc<SessionConfig>,
@@ -87,6 +89,7 @@ impl HttpService {
             clock,
             counters: HttpCounters::default(),
             sessions: SessionMap::new(clock, &config),
+            bodies: BodyBudget::of(&config),
             latest: Mutex::new((ServerCapabilities::new(), Arc::clone(&stateless))),
             stateless,
             card: CardDocument::new(&core, &config),
@@ -212,8 +215,8 @@ impl Inner {
     where
         B: Body<Data = Bytes> + Send,
     {
-        let read = read_body(body, self.config.max_body_bytes, self.config.body_timeout);
-        let frame = match read.await {
+        let (limit, timeout) = (self.config.max_body_bytes, self.config.body_timeout);
+        let frame = match read_body(body, limit, timeout, &self.bodies).await {
             Ok(frame) => frame,
             Err(error) => return self.refuse(unreadable_body(error, &self.config)),
         };

@@ -58,6 +58,63 @@ async fn bodies_that_arrive_slowly_keep_no_client_out() {
     server.shut_down().await;
 }
 
+// proves: F-HT-12, SE-12, MO-4
+#[tokio::test]
+async fn bodies_that_are_being_received_are_limited_together() {
+    const LIMIT: usize = 1024 * 1024;
+    let config = HttpConfig::new()
+        .max_body_bytes(LIMIT)
+        .max_pending_body_bytes(2 * LIMIT);
+    let server = SocketServer::start(server(), config).await;
+    let blanks = vec![b' '; LIMIT - 1];
+    let large = RawRequest::call(1, "echo").replace("Content-Length", LIMIT.to_string());
+    let mut open = Vec::new();
+    // Two wait for their last byte. They are complete as far as they were sent when they were read.
+    for _ in 0..2 {
+        let mut client = server.connect().await;
+        client
+            .write(large.clone().body(blanks.clone()).bytes())
+            .await;
+        open.push(client);
+    }
+    // A third one has no room, as soon as the others have used theirs.
+    let refused = loop {
+        let mut client = server.connect().await;
+        client
+            .write(large.clone().body(blanks.clone()).bytes())
+            .await;
+        client.write(b" ").await;
+        let answer = client.answer().await.unwrap();
+        if answer.head.status != 400 {
+            break answer;
+        }
+    };
+    assert_eq!(refused.head.status, 503, "{refused:?}");
+    assert_eq!(refused.head.header("retry-after"), Some("1"));
+    assert_eq!(refused.json()["error"]["data"]["reason"], "busy");
+    // Small ones are served, and large ones when there is room again.
+    assert!(is_served(&server).await);
+    drop(open.pop());
+    let mut client = server.connect().await;
+    loop {
+        client
+            .write(
+                large
+                    .clone()
+                    .body([blanks.clone(), b" ".to_vec()].concat())
+                    .bytes(),
+            )
+            .await;
+        match client.answer().await.unwrap().head.status {
+            // Blanks are no message, but they were read.
+            400 => break,
+            503 => client = server.connect().await,
+            status => panic!("{status}"),
+        }
+    }
+    server.shut_down().await;
+}
+
 // proves: F-HT-14
 #[tokio::test]
 async fn a_body_that_takes_too_long_is_answered_and_its_connection_closed() {

@@ -155,3 +155,52 @@ async fn a_flood_of_empty_data_ends_the_connection() {
     serving.await.unwrap();
     state.cancelled.notified().await;
 }
+
+// proves: F-HT-15
+#[tokio::test]
+async fn ten_thousand_open_streams_end_the_connection() {
+    let (mut stream, state, _end, serving) = in_memory();
+    stream.write_all(PREFACE).await.unwrap();
+    // Of requests whose bodies never come.
+    let code = flood(stream, 10_000, |index| headers(2 * index + 1)).await;
+    assert_eq!(code, Some(ENHANCE_YOUR_CALM));
+    serving.await.unwrap();
+    assert!(state.began.available_permits() <= 100);
+}
+
+// proves: F-HT-15, SE-12
+#[tokio::test]
+async fn a_head_without_an_end_ends_the_connection() {
+    let (mut stream, state, _end, serving) = in_memory();
+    stream.write_all(PREFACE).await.unwrap();
+    let mut begin = headers(1);
+    // Without END_HEADERS.
+    begin[4] = 0;
+    stream.write_all(&begin).await.unwrap();
+    // A literal header that isn't indexed, in CONTINUATION frames.
+    let code = flood(stream, 100_000, |_| {
+        frame(
+            9,
+            0,
+            1,
+            &[b"\0\x01a\x7f\x01".as_slice(), &[b'b'; 128]].concat(),
+        )
+    });
+    assert!(code.await.is_some());
+    serving.await.unwrap();
+    assert_eq!(state.began.available_permits(), 0);
+}
+
+// proves: F-HT-14
+#[tokio::test]
+async fn a_connection_whose_bodies_are_slow_makes_room() {
+    let server = Server::start(HttpConfig::new().max_connections(1)).await;
+    let mut slow = server.connect().await;
+    slow.write_all(PREFACE).await.unwrap();
+    slow.write_all(&headers(1)).await.unwrap();
+    server.began().await;
+    assert_eq!(get(&mut server.connect().await).await, 200);
+    server.state.cancelled.notified().await;
+    closed(&mut slow).await;
+    server.shut_down().await;
+}
