@@ -18,8 +18,8 @@
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
 //! - `listening`: serving a listener. `connections`: the accept loop, the limit on connections,
 //!   graceful shutdown; within it `connection` (one of them, on hyper), `connection_state` (its
-//!   timeouts), `connection_io` (its stream, half-closed streams) and `stream_tasks` (the requests
-//!   of HTTP/2).
+//!   timeouts), `connection_io` (its stream, half-closed streams), `message_bodies` (how far its
+//!   requests are) and `stream_tasks` (the requests of HTTP/2).
 //! - `endpoint`: the path of the endpoint, `/healthz`, `/readyz`, and 404.
 //! - `routes`: the services of a listener, by path. `public_url`: where clients see them.
 //! - `server_card`: what a client may know before it connects, a draft.

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::HttpConfig;
+use super::config::HttpConfig;
 
 /// The limit of a server.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct HeldBytes<'a> {
 }
 
 impl BodyBudget {
-    /// Creates the budget of a server. It has room for one body of the largest size at least.
+    /// Creates the budget of a service. There is room for one body at least.
     pub(super) fn of(config: &HttpConfig) -> Self {
         Self::new(config.max_pending_body_bytes.max(config.max_body_bytes))
     }

@@ -11,6 +11,7 @@
 mod connection;
 mod connection_io;
 mod connection_state;
+mod message_bodies;
 mod stream_tasks;
 
 use std::collections::HashMap;

@@ -60,8 +60,8 @@ struct Inner {
     clock: Clock,
     counters: HttpCounters,
     sessions: Arc<SessionMap>,
-    card: Option<CardDocument>,
     bodies: BodyBudget,
+    card: Option<CardDocument>,
     /// The configuration of requests of the stateless era, which needs no capabilities.
     stateless: Arc<SessionConfig>,
     /// The configuration of the latest session of the handshake era, and its capabilities.

@@ -3,15 +3,14 @@
 use std::time::{Duration, Instant};
 
 use bowline::server::{Context, HttpConfig, Server};
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::client::conn::http2::handshake;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use super::socket::{RawClient, RawRequest, STATELESS, SocketServer, patiently};
+use super::socket::{RawClient, RawRequest, SocketServer, patiently};
 
 /// What a handler reports.
 #[derive(Debug, PartialEq, Eq)]
@@ -94,25 +93,7 @@ async fn a_reset_stream_of_http2_cancels_its_request_within_100_ms() {
         .await
         .unwrap();
     let connection = tokio::spawn(connection);
-    let request = |tool: &str| {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": STATELESS,
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "progressToken": 1,
-        });
-        let message = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {"name": tool, "arguments": {}, "_meta": meta},
-        });
-        http::Request::post("http://localhost/mcp")
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", STATELESS)
-            .header("mcp-method", "tools/call")
-            .header("mcp-name", tool)
-            .body(Full::<Bytes>::from(message.to_string()))
-            .unwrap()
-    };
+    let request = |tool: &str| RawRequest::call_with_progress(1, tool).for_http2();
     let pending = client.send_request(request("wait"));
     let pending = tokio::spawn(pending);
     assert_eq!(next(&mut seen).await, Seen::Begun);

@@ -243,6 +243,12 @@ async fn framing_that_can_be_read_in_two_ways() {
             both("Content-Length:0", "Transfer-Encoding:chunked"),
             400,
         ),
+        (
+            "both, after blank lines",
+            both("Content-Length:3", "Transfer-Encoding:chunked")
+                .line("\r\n\r\nPOST /mcp HTTP/1.1"),
+            400,
+        ),
         ("two lengths", call().header("Content-Length", "3"), 400),
         ("no number", call().replace("Content-Length", "abc"), 400),
         ("a sign", call().replace("Content-Length", "+3"), 400),
@@ -281,6 +287,32 @@ async fn framing_that_can_be_read_in_two_ways() {
         assert!(client.rest().await.is_empty(), "{what}");
     }
     assert_eq!(count.load(Ordering::Relaxed), 0);
+    server.shut_down().await;
+}
+
+// proves: F-HT-19
+#[tokio::test]
+async fn a_chunked_body_is_served_also_after_one_with_a_length() {
+    let (server, _) = server(HttpConfig::new()).await;
+    let mut client = server.connect().await;
+    let message = String::from_utf8(call().bytes()).unwrap();
+    let (_, message) = message.split_once("\r\n\r\n").unwrap();
+    let chunked = call()
+        .without("Content-Length")
+        .header("Transfer-Encoding", "chunked")
+        .body(format!("{:x}\r\n{message}\r\n0\r\n\r\n", message.len()));
+    for request in [&call(), &chunked, &call(), &chunked] {
+        let answer = client.ask(request.bytes()).await;
+        assert_eq!(answer.head.status, 200, "{answer:?}");
+    }
+    // Also where the second is sent before the first is answered.
+    let mut client = server.connect().await;
+    client
+        .write([call().bytes(), chunked.bytes(), call().bytes()].concat())
+        .await;
+    for _ in 0..3 {
+        assert_eq!(client.answer().await.unwrap().head.status, 200);
+    }
     server.shut_down().await;
 }
 

@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bowline::server::{Context, HttpConfig, Server};
+use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
+use tracing::Level;
+
+use crate::collected::Collected;
 
 use super::socket::{RawClient, RawRequest, SocketServer, patiently};
 
@@ -152,6 +156,8 @@ async fn a_head_that_takes_too_long_closes_its_connection() {
 // proves: F-BP-08, F-BP-03
 #[tokio::test]
 async fn a_stream_that_is_not_read_is_cut_and_holds_up_no_other() {
+    let logged = Collected::up_to(Level::WARN);
+    let _logged = tracing::subscriber::set_default(logged.clone());
     let config = HttpConfig::new().idle_timeout(Duration::from_secs(1));
     let gone = Arc::new(Notify::new());
     let is_gone = Arc::clone(&gone);
@@ -185,6 +191,81 @@ async fn a_stream_that_is_not_read_is_cut_and_holds_up_no_other() {
     }
     assert!(longest < Duration::from_secs(1), "{longest:?}");
     assert!(deaf.is_cut().await);
+    let reasons = logged.messages(Level::WARN);
+    let is_known = |reason: &String| reason.ends_with("the client doesn't read");
+    assert!(reasons.iter().any(is_known), "{reasons:?}");
+    server.shut_down().await;
+}
+
+/// A client of HTTP/2 that never takes more than the first window, and goes on reading everything
+/// else: the connection is not blocked, but the response is.
+// proves: F-BP-08, F-HT-15
+#[tokio::test]
+async fn a_stream_of_http2_that_is_not_read_is_cut() {
+    let config = HttpConfig::new().idle_timeout(Duration::from_secs(1));
+    let gone = Arc::new(Notify::new());
+    let is_gone = Arc::clone(&gone);
+    let server = Server::new("test", "1.0.0").tool("flood", "Sends", move |cx: Context| {
+        let is_gone = Arc::clone(&is_gone);
+        async move {
+            let ended = cx.clone();
+            tokio::select! {
+                () = flood(cx) => {}
+                () = ended.cancelled() => is_gone.notify_one(),
+            }
+        }
+    });
+    let server = SocketServer::start(server, config).await;
+    let stream = tokio::net::TcpStream::connect(server.address)
+        .await
+        .unwrap();
+    let (mut client, connection) = hyper::client::conn::http2::handshake(
+        hyper_util::rt::TokioExecutor::new(),
+        hyper_util::rt::TokioIo::new(stream),
+    )
+    .await
+    .unwrap();
+    let connection = tokio::spawn(connection);
+    // Its body is not read: hyper doesn't widen the window of the stream.
+    let request = RawRequest::call_with_progress(1, "flood").for_http2();
+    let _response = patiently(client.send_request(request)).await.unwrap();
+    patiently(gone.notified()).await;
+    let _ended = patiently(connection).await.unwrap();
+    server.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_large_response_over_http2_is_whole() {
+    const LENGTH: usize = 1_000_000;
+    let server =
+        Server::new("test", "1.0.0").tool("large", "Answers", || async { "x".repeat(LENGTH) });
+    let server = SocketServer::start(server, HttpConfig::new()).await;
+    let stream = tokio::net::TcpStream::connect(server.address)
+        .await
+        .unwrap();
+    let (mut client, connection) = hyper::client::conn::http2::handshake(
+        hyper_util::rt::TokioExecutor::new(),
+        hyper_util::rt::TokioIo::new(stream),
+    )
+    .await
+    .unwrap();
+    tokio::spawn(connection);
+    let request = RawRequest::call(1, "large").for_http2();
+    let response = patiently(client.send_request(request)).await.unwrap();
+    let length: usize = response.headers()["content-length"]
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let body = patiently(response.into_body().collect())
+        .await
+        .unwrap()
+        .to_bytes();
+    assert_eq!(body.len(), length);
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let text = body["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text.len(), LENGTH);
+    drop(client);
     server.shut_down().await;
 }
 

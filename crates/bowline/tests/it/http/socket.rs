@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bowline::server::{HttpConfig, RunningServer, Server};
+use bytes::Bytes;
+use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -335,6 +337,17 @@ impl RawRequest {
     pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
+    }
+
+    /// The same request for a client of HTTP/2, which frames the body itself.
+    pub(crate) fn for_http2(&self) -> http::Request<Full<Bytes>> {
+        let mut request = http::Request::post("http://localhost/mcp");
+        for (name, value) in &self.headers {
+            if !matches!(name.as_str(), "Host" | "Content-Length") {
+                request = request.header(name, value);
+            }
+        }
+        request.body(Full::from(self.body.clone())).unwrap()
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {

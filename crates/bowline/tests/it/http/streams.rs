@@ -1,6 +1,8 @@
 //! Several streams at once, and where each message is sent.
 
 use bowline::server::{Context, HttpConfig, Server};
+use bowline::types::RawJson;
+use bowline::types::logging::LoggingLevel;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -95,6 +97,29 @@ async fn ids_of_sessions_can_not_be_guessed() {
             .sum::<f64>();
     }
     assert!(bits > 126.0, "{bits} bits in {length} characters");
+}
+
+// proves: F-SS-02, F-SS-08
+#[tokio::test]
+async fn json_with_line_ends_is_one_event() {
+    let server = Server::new("test", "1.0.0").tool("log", "Logs", |cx: Context| async move {
+        let data = "{\n\"a\":\r\n[1,\r2]}\n";
+        for _ in 0..100 {
+            cx.log(LoggingLevel::Error, RawJson::parse(data).unwrap());
+        }
+        "line\r\nend\u{2028}"
+    });
+    let client = HttpClient::new(server);
+    let session = client.open_session("2025-11-25", json!({})).await;
+    let params = json!({"name": "log", "arguments": {}});
+    let mut reply = session.post(request(1, "tools/call", params)).await;
+    for _ in 0..100 {
+        let event = reply.next().await.unwrap();
+        assert_eq!(event["params"]["data"], json!({"a": [1, 2]}));
+    }
+    let response = reply.next().await.unwrap();
+    let text = &response["result"]["content"][0]["text"];
+    assert_eq!(text, "line\r\nend\u{2028}");
 }
 
 // proves: HS-9, F-HD-01, F-HD-04

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use ::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use ::http::header::CONNECTION;
 use ::http::{HeaderValue, Request, Response, Version};
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -21,6 +21,7 @@ use tower_service::Service;
 
 use super::connection_io::ConnectionIo;
 use super::connection_state::{ConnectionState, Timeouts};
+use super::message_bodies::{MAX_SEND_BUFFER_BYTES, RequestBody, open_request};
 use super::stream_tasks::{StreamExecutor, StreamTasks};
 use crate::transport::Stream;
 
@@ -38,9 +39,6 @@ const MAX_RESET_STREAMS: usize = 20;
 /// HTTP/2: the most bytes of bodies that are received and not yet read, for one request and for the
 /// connection. With the heads and what is not yet sent it keeps no more than about 10 MiB.
 const WINDOWS: (u32, u32) = (256 * 1024, 1024 * 1024);
-
-/// HTTP/2: the most bytes of one response that are not yet sent.
-const MAX_SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// HTTP/2: the time between two pings, and the time to answer one.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
@@ -118,8 +116,7 @@ pub(super) async fn serve_connection(
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(CONNECTION, close);
             }
-            open.0.on_response_begun();
-            Ok::<_, Infallible>(response.map(|body| ResponseBody { body, open }))
+            Ok::<_, Infallible>(open.respond(response))
         }
     });
     let connection = pin!(builder.serve_connection(io, service));
@@ -230,6 +227,10 @@ where
                 }
             }
             ready!(self.poll_deadline(cx));
+            if self.state.is_not_read(self.settings.timeouts) {
+                tracing::warn!("connection closed: the client doesn't read");
+                return Poll::Ready(());
+            }
             if self.closing_since.is_some() || !self.state.is_http2() {
                 return Poll::Ready(());
             }
@@ -278,110 +279,5 @@ where
             }
             _ => deadline,
         }
-    }
-}
-
-/// A request that is not finished: its response is not made, or not yet sent.
-#[derive(Debug)]
-struct OpenRequest(Arc<ConnectionState>);
-
-impl Drop for OpenRequest {
-    fn drop(&mut self) {
-        self.0.on_request_end();
-    }
-}
-
-fn open_request(
-    mut request: Request<Incoming>,
-    state: Arc<ConnectionState>,
-) -> (Request<RequestBody>, OpenRequest) {
-    let is_received = request.body().is_end_stream();
-    restore_content_length(&mut request, &state);
-    state.on_request(request.version(), is_received);
-    let receiving = (!is_received).then(|| Receiving(Arc::clone(&state)));
-    let request = request.map(|body| RequestBody { body, receiving });
-    (request, OpenRequest(state))
-}
-
-/// Puts back the `Content-Length` that hyper has removed beside `Transfer-Encoding`, for the checks
-/// of the service, which refuses both (RFC 9112, 6.3).
-fn restore_content_length(request: &mut Request<Incoming>, state: &ConnectionState) {
-    if request.headers().contains_key(TRANSFER_ENCODING)
-        && let Some(length) = state.received_content_length()
-        && let Ok(length) = HeaderValue::try_from(length)
-    {
-        request.headers_mut().insert(CONTENT_LENGTH, length);
-    }
-}
-
-/// A body that is being received, until it is complete or isn't read any more.
-#[derive(Debug)]
-struct Receiving(Arc<ConnectionState>);
-
-impl Drop for Receiving {
-    fn drop(&mut self) {
-        self.0.on_body_end();
-    }
-}
-
-/// The body of a request.
-#[derive(Debug)]
-pub(in crate::server::http) struct RequestBody {
-    body: Incoming,
-    /// Until the body is complete.
-    receiving: Option<Receiving>,
-}
-
-impl Body for RequestBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let this = self.get_mut();
-        let frame = ready!(Pin::new(&mut this.body).poll_frame(cx));
-        let is_complete = frame.is_none() || this.body.is_end_stream();
-        if is_complete && let Some(receiving) = this.receiving.take() {
-            receiving.0.on_body_received();
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// The body of a response: its request is open until it is sent.
-#[derive(Debug)]
-struct ResponseBody<B> {
-    body: B,
-    #[expect(dead_code, reason = "it is dropped with the body")]
-    open: OpenRequest,
-}
-
-impl<B: Body<Data = Bytes> + Unpin> Body for ResponseBody<B> {
-    type Data = Bytes;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

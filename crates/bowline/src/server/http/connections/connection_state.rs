@@ -4,11 +4,11 @@
 //! their ends. The connection's own task asks for the next deadline, the accept loop for
 //! connections that can be closed.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::http::Version;
-use memchr::memmem;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -37,8 +37,16 @@ struct State {
     /// HTTP/1: the current request, or the last one.
     exchange: Exchange,
     write_blocked_since: Option<Instant>,
+    /// HTTP/2: the responses that wait until the client takes more of them, since when. It can
+    /// stop one of them and go on reading the others.
+    blocked_responses: BTreeMap<ResponseNumber, Instant>,
+    last_response: ResponseNumber,
     is_evicted: bool,
 }
+
+/// A response within its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ResponseNumber(u64);
 
 /// What the connection is doing.
 #[derive(Debug)]
@@ -82,37 +90,36 @@ enum Progress {
     SendingBody,
 }
 
-/// The head of a request as it was received, up to [`MAX_KEPT_HEAD`] bytes.
+/// The begin of a request as it was received, up to [`MAX_KEPT_HEAD`] bytes.
 ///
 /// hyper removes `Content-Length` where there is `Transfer-Encoding` too, so that the service can't
 /// refuse such a request. A head that arrives together with the end of the request before it isn't
 /// here; its length counts for nothing either, and hyper closes its connection.
 #[derive(Debug, Default)]
 struct ReceivedHead {
+    /// What follows the head in the same read is here as well.
     bytes: Vec<u8>,
-    is_complete: bool,
 }
 
 impl ReceivedHead {
     fn begin(&mut self) {
         self.bytes.clear();
-        self.is_complete = false;
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        if self.is_complete {
-            return;
-        }
-        let end = memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
         let room = MAX_KEPT_HEAD.saturating_sub(self.bytes.len());
-        let kept = bytes.get(..end.min(room)).unwrap_or_default();
+        let kept = bytes.get(..room).unwrap_or(bytes);
         self.bytes.extend_from_slice(kept);
-        self.is_complete = kept.len() < bytes.len() || kept.len() == room;
     }
 
     /// Returns the value of the first `Content-Length`.
     fn content_length(&self) -> Option<&[u8]> {
-        self.bytes.split(|byte| *byte == b'\n').find_map(|line| {
+        let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
+        let lines = self.bytes.split(|byte| *byte == b'\n');
+        // Blank lines before the request line are allowed (RFC 9112, 2.2).
+        let headers = lines.skip_while(is_blank).skip(1);
+        let mut headers = headers.take_while(|line| !is_blank(line));
+        headers.find_map(|line| {
             let colon = line.iter().position(|byte| *byte == b':')?;
             let (name, value) = line.split_at(colon);
             let value = value.get(1..)?.trim_ascii();
@@ -135,6 +142,8 @@ impl ConnectionState {
                 version: None,
                 exchange: Exchange::default(),
                 write_blocked_since: None,
+                blocked_responses: BTreeMap::new(),
+                last_response: ResponseNumber(0),
                 is_evicted: false,
             }),
             eviction: Notify::new(),
@@ -204,8 +213,28 @@ impl ConnectionState {
         }
     }
 
-    pub(super) fn on_response_begun(&self) {
-        self.state().exchange.has_response_begun = true;
+    /// A response begins. With HTTP/2 it has a number, and waits until the client takes it.
+    pub(super) fn on_response_begun(&self) -> Option<ResponseNumber> {
+        let mut state = self.state();
+        state.exchange.has_response_begun = true;
+        if !state.is_http2() {
+            return None;
+        }
+        let number = ResponseNumber(state.last_response.0 + 1);
+        state.last_response = number;
+        state.blocked_responses.insert(number, Instant::now());
+        Some(number)
+    }
+
+    /// The client takes more of a response.
+    pub(super) fn on_response_wanted(&self, response: ResponseNumber) {
+        self.state().blocked_responses.remove(&response);
+    }
+
+    /// A part of a response was passed on: it waits until the client takes more.
+    pub(super) fn on_response_part(&self, response: ResponseNumber) {
+        let mut state = self.state();
+        state.blocked_responses.insert(response, Instant::now());
     }
 
     pub(super) fn on_request_end(&self) {
@@ -244,8 +273,14 @@ impl ConnectionState {
             Phase::Idle { since } => Some(since + timeouts.idle),
             Phase::Serving { .. } => None,
         };
-        let blocked = state.write_blocked_since.map(|since| since + timeouts.idle);
+        let blocked = state.blocked_since().map(|since| since + timeouts.idle);
         phase.into_iter().chain(blocked).min()
+    }
+
+    /// Returns `true` if the client has read nothing of what is sent for too long.
+    pub(super) fn is_not_read(&self, timeouts: Timeouts) -> bool {
+        let since = self.state().blocked_since();
+        since.is_some_and(|since| since + timeouts.idle <= Instant::now())
     }
 
     /// Returns `true` if a client that sends nothing more may be waiting for its response: it has
@@ -314,6 +349,12 @@ impl ConnectionState {
 impl State {
     fn is_http2(&self) -> bool {
         self.version == Some(Version::HTTP_2)
+    }
+
+    /// Returns since when the client has not taken what is sent to it.
+    fn blocked_since(&self) -> Option<Instant> {
+        let responses = self.blocked_responses.values().copied();
+        responses.chain(self.write_blocked_since).min()
     }
 
     fn evictable(&self) -> Option<Evictable> {

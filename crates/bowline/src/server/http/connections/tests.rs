@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tower_service::Service;
 
-use super::connection::RequestBody;
+use super::message_bodies::RequestBody;
 use super::*;
 use crate::transport::{BoxFuture, PeerAddr};
 
