@@ -178,7 +178,7 @@ impl TestClient {
             session: None,
             counts,
         };
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             let params = json!({
                 "protocolVersion": REVISION,
                 "capabilities": {"elicitation": {}},

@@ -1,4 +1,5 @@
 //! The server over HTTP.
+#![expect(clippy::unwrap_used, reason = "test support may panic")]
 
 mod disconnects;
 mod handshake_era;
