@@ -176,8 +176,8 @@ impl Link {
         self.history.last_failure()
     }
 
-    /// Returns the number of returns how many attempts to connect have failed in a row. A
-    /// connection that was lost soon after it was ready counts as one.
+    /// Returns how many attempts to connect have failed in a row. A connection that was lost soon
+    /// after it was ready counts as one.
     pub fn failed_attempts(&self) -> u32 {
         self.attempts
     }
@@ -191,12 +191,12 @@ impl Link {
         self.state == LinkState::Closed && !was_stopped
     }
 
-    /// Returns the number of returns how many times the state has changed.
+    /// Returns how many times the state has changed.
     pub fn transitions(&self) -> u64 {
         self.history.total()
     }
 
-    /// Returns the number of returns the number of the session: how many handshakes have succeeded.
+    /// Returns the number of the session: how many handshakes have succeeded.
     pub fn session(&self) -> u64 {
         self.session
     }
@@ -216,7 +216,7 @@ impl Link {
         self.timer.filter(|_| self.state == LinkState::Backoff)
     }
 
-    /// Returns the number of returns the number of calls that have not ended.
+    /// Returns the number of calls that have not ended.
     pub fn pending(&self) -> usize {
         self.calls.len()
     }
