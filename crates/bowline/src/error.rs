@@ -529,7 +529,6 @@ pub(crate) fn rounded(duration: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use bowline_proto::CloseReason;
 
     use super::*;
 
@@ -562,12 +561,5 @@ mod tests {
             assert_eq!(error.to_string(), format!("timed out: {message}"));
             assert_eq!(error.elapsed(), Some(elapsed));
         }
-    }
-
-    #[test]
-    fn the_reason_of_a_loss_is_not_repeated() {
-        let reason = CloseReason::Transport("end of file".into()).to_string();
-        let error = Error::from_outcome(Outcome::Lost { reason }, None, None).unwrap_err();
-        assert_eq!(error.to_string(), "the transport was lost: end of file");
     }
 }

@@ -63,7 +63,7 @@ fn errors_redact_secrets_of_a_configuration() {
         assert!(died.contains(words), "{died}");
         let missing = stderr_of(&place, &line("missing"), 4);
         assert!(
-            missing.contains("mcp-server --token [redacted]: no such"),
+            missing.contains("mcp-server --token [redacted]: command not found"),
             "{missing}"
         );
     }

@@ -74,7 +74,7 @@ async fn resources_and_prompts_fail_with_errors_of_the_protocol() {
                 "resources/read",
                 r#"{"uri":"demo://broken"}"#,
                 -32603,
-                "fire",
+                "database connection lost",
             ),
             (
                 "resources/read",

@@ -32,7 +32,7 @@ async fn the_error_names_what_is_wrong_with_a_command() {
     let cases = [
         (ChildProcess::new("no-such-command"), "in PATH"),
         (ChildProcess::new("/no/such/command"), "no such file"),
-        (command.clone(), "may not be executed"),
+        (command.clone(), "it is not executable"),
         (ChildProcess::new(&folder), "a folder"),
         (shell("").current_dir("/no/such/folder"), "/no/such/folder"),
         (shell("").current_dir(&script), "is a file"),
