@@ -56,7 +56,7 @@ impl LegacyClient {
         self
     }
 
-    fn as_user(mut self, user: &str) -> Self {
+    fn with_user(mut self, user: &str) -> Self {
         self.principal = Some(Principal::new(user));
         self
     }

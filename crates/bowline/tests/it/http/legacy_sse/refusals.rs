@@ -116,12 +116,12 @@ async fn what_is_no_message_of_the_handshake_era_is_refused() {
 #[tokio::test]
 async fn a_session_is_that_of_its_principal() {
     let client = LegacyClient::new(server());
-    let ann = client.clone().as_user("ann");
+    let ann = client.clone().with_user("ann");
     let session = ann.connect("2024-11-05", json!({})).await;
     let echo = call(1, "echo", json!({}));
     for (client, status) in [
         (&ann, 202),
-        (&client.clone().as_user("eve"), 404),
+        (&client.clone().with_user("eve"), 404),
         (&client, 404),
     ] {
         assert_eq!(client.post(&session.uri, &echo).await.status, status);
