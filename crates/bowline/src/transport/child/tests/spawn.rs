@@ -37,7 +37,7 @@ async fn the_error_names_what_is_wrong_with_a_command() {
         (shell("").current_dir("/no/such/folder"), "/no/such/folder"),
         (shell("").current_dir(&script), "is a file"),
         (shell("").args(["x".repeat(4 << 20)]), "too large"),
-        (shell("").args(["a\0b"]), "a byte"),
+        (shell("").args(["a\0b"]), "a NUL byte"),
         (
             shell("").stderr(StderrTo::File("/no/such/file".into())),
             "/no/such/file",
