@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColourChoice,
 
-    /// Print data as JSON; errors, warnings and notes are JSON objects on stderr, one a line
+    /// Print data as JSON; errors, warnings and notes are JSON objects on stderr, one per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -82,7 +82,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "REVISION", value_parser = revision_parser())]
     pub(crate) revision: Option<Revision>,
 
-    /// Draw with ASCII characters, as where the locale is not UTF-8
+    /// Draw with ASCII characters only (the default where the locale is not UTF-8)
     #[arg(long)]
     pub(crate) ascii: bool,
 }
@@ -202,9 +202,11 @@ SIGTERM or SIGINT running requests have half a second to finish; a second signal
 once.
 
 With --http the URL of the endpoint is printed on stdout as soon as clients can connect, and
-below it that of --legacy-sse; with --json as {"url": …, "legacy_sse_url": …}. Only this machine can reach it, unless ADDR is an address of another
-interface (0.0.0.0:8000 is all of them) and --allowed-host names the host in the URL of the
-clients. There is no authorization and no TLS. /healthz and /readyz are for load balancers.
+with --legacy-sse the URL of that transport on the next line; with --json both are printed as
+{"url": …, "legacy_sse_url": …}. Only this machine can reach the server, unless ADDR is an
+address of another interface (0.0.0.0:8000 is all of them) and --allowed-host names the host
+in the URL that clients use. There is no authorization and no TLS. /healthz and /readyz are for
+load balancers.
 
 Examples:
   bowline serve demo

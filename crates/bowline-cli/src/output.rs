@@ -163,7 +163,10 @@ fn fresh(name: impl Fn(u32) -> PathBuf) -> anyhow::Result<(File, PathBuf)> {
             }
         }
     }
-    bail!("{} and all similar names exist already", name(1).display())
+    bail!(
+        "{} and all numbered variants of it exist already",
+        name(1).display()
+    )
 }
 
 fn own_name(kind: &'static str, number: u32, mime_type: Option<&str>) -> String {

@@ -158,7 +158,7 @@ impl RequestHandler {
             let server = &self.server;
             self.warn(
                 &format!("{server} asked to open a URL: {}", params.url),
-                Some("answered as opened, because of --accept-urls"),
+                Some("accepted because of --accept-urls"),
             );
             return url_elicitation::accepted();
         }

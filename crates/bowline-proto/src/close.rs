@@ -11,7 +11,7 @@ use crate::negotiation::NegotiationError;
 pub enum CloseReason {
     /// The application closed it.
     Local,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     Peer(PeerFault),
     /// The negotiation failed.
     Negotiation(NegotiationError),
@@ -40,7 +40,7 @@ impl CloseReason {
         match self {
             Self::Local => "closed",
             Self::Peer(fault) => fault.name(),
-            Self::Negotiation(_) => "no agreement",
+            Self::Negotiation(_) => "negotiation failed",
             Self::Transport(_) => "transport lost",
             Self::Refused(_) => "refused",
             Self::Stalled => "stalled",
@@ -53,12 +53,12 @@ impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local => f.write_str("closed locally"),
-            Self::Peer(fault) => write!(f, "the peer broke the protocol: {fault}"),
+            Self::Peer(fault) => write!(f, "the peer violated the protocol: {fault}"),
             Self::Negotiation(error) => error.fmt(f),
             Self::Transport(reason) => write!(f, "transport lost: {reason}"),
             Self::Refused(status) => write!(f, "refused with HTTP status {status}"),
             Self::Stalled => f.write_str("nothing could be read or written for too long"),
-            Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
+            Self::IdsExhausted => f.write_str("the request ids of this connection are used up"),
         }
     }
 }
@@ -112,10 +112,12 @@ impl fmt::Display for PeerFault {
         match self {
             Self::HandshakeTimeout => f.write_str("the handshake was not finished in time"),
             Self::UnfinishedFrame => f.write_str("a frame was not finished in time"),
-            Self::OversizedFrame { size } => write!(f, "a frame of {size} bytes"),
+            Self::OversizedFrame { size } => write!(f, "a frame of {size} bytes is too large"),
             Self::Codec(fault) => fault.fmt(f),
             Self::Initialize => f.write_str("a server must not send initialize"),
-            Self::SessionReset => f.write_str("the server cancelled the session"),
+            Self::SessionReset => {
+                f.write_str("the server sent notifications/cancelled without a requestId")
+            }
             Self::TooManyViolations => f.write_str("too many malformed or unexpected messages"),
             Self::Silent { missed } => write!(f, "no response to keepalive pings ({missed} sent)"),
         }

@@ -114,8 +114,8 @@ impl fmt::Display for CallError {
             Self::TooManyPending => f.write_str("too many calls are pending"),
             Self::QueueFull => f.write_str("the outgoing queue is full"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
-            Self::IdsExhausted => f.write_str("the ids of this connection are used up"),
-            Self::Stateless => f.write_str("a server sends no requests in the stateless era"),
+            Self::IdsExhausted => f.write_str("the request ids of this connection are used up"),
+            Self::Stateless => f.write_str("a server can't send requests in a stateless revision"),
             Self::RequestClosed => f.write_str("the related request is no longer open"),
         }
     }

@@ -354,7 +354,7 @@ impl Client {
     /// Emits that it takes long to stop.
     pub(crate) fn warn_of_slow_stop(&self) {
         let _entered = self.shared.telemetry.enter();
-        tracing::warn!("client takes long to stop");
+        tracing::warn!("client is taking a long time to stop");
     }
 
     fn closed_error(&self) -> Error {
@@ -379,7 +379,7 @@ impl Client {
             }
             Some(failed) => {
                 let before = &failed.cause;
-                format!("after {limit:?}, while {state}; the attempt before: {before}")
+                format!("after {limit:?}, while {state}; the previous attempt: {before}")
             }
             None => format!("after {limit:?}, while {state}"),
         };

@@ -80,7 +80,7 @@ pub enum ErrorKind {
     Transport,
     /// The transport was lost while a call was under way.
     TransportDown,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     Protocol,
     /// The server returned an error: see [`Error::server_error`].
     JsonRpc,
@@ -124,7 +124,7 @@ impl ErrorKind {
         match self {
             Self::Transport => "the transport could not be opened",
             Self::TransportDown => "the transport was lost",
-            Self::Protocol => "the peer broke the protocol",
+            Self::Protocol => "the peer violated the protocol",
             Self::JsonRpc => "the server returned an error",
             Self::State => "not allowed in this state",
             Self::Unavailable => "not connected",
@@ -512,7 +512,7 @@ fn connecting_message(state: LinkState) -> &'static str {
         LinkState::Starting => "the transport is being opened",
         LinkState::Initializing => "the handshake is under way",
         LinkState::Ready => "the connection is being replaced by another one",
-        LinkState::Backoff => "waiting for the next attempt",
+        LinkState::Backoff => "waiting for the next connection attempt",
         LinkState::Closing | LinkState::Closed => "the client is closed",
     }
 }

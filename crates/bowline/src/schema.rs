@@ -262,9 +262,9 @@ impl fmt::Display for SchemaError {
             Self::EndlessRecursion => {
                 f.write_str("endless recursion: a subschema refers to itself for the same value")
             }
-            Self::TooComplex => {
-                f.write_str("schema too complex: its alternatives and references unfold too far")
-            }
+            Self::TooComplex => f.write_str(
+                "schema too complex: its alternatives and references expand to too many subschemas",
+            ),
             Self::TooManyUnevaluated => write!(
                 f,
                 "schema has more than {MAX_UNEVALUATED} unevaluatedProperties and unevaluatedItems"

@@ -147,7 +147,7 @@ impl Peer {
     pub async fn accept(&mut self) -> Result<Conversation, Unexpected> {
         match time::timeout(self.timeout, self.acceptor.accept()).await {
             Ok(Some(stream)) => Ok(self.conversation(stream)),
-            Ok(None) => Err(Unexpected::without_stream("the client is gone")),
+            Ok(None) => Err(Unexpected::without_stream("the client was dropped")),
             Err(_) => {
                 let actual = format!("the client opened no stream within {:?}", self.timeout);
                 Err(Unexpected::without_stream(actual))

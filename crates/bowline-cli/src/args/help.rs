@@ -32,8 +32,8 @@ pub(super) const CALL_USAGE: &str = "bowline call [OPTIONS] SERVER TOOL [ARGUMEN
 
 /// The text below the options in `bowline call --help`.
 pub(super) const CALL_HELP: &str = r#"Arguments:
-  key=value          a text, converted to the type in the tool's schema: a number, true, a list
-                     (where the schema allows null as well, the text null becomes null)
+  key=value          a string, converted to the type in the tool's schema: a number, true, a list
+                     (where the schema allows null as well, the string null becomes null)
   key:=json          a JSON value, sent unchanged: key:='"null"' sends the string null
   key=@file          the value from a file, also key:=@file; @- is stdin
   a.b=value          a member of the object a
@@ -48,15 +48,15 @@ Examples:
   bowline call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
 Requests of the server (elicitation and sampling):
-  Options answer first. What they don't answer is asked on the terminal (stdin and stderr):
-  !decline declines, !cancel or Ctrl-D cancels, and a text that begins with ! begins with !!.
-  URLs are shown, never opened. Without a terminal, a request that no option answers is
-  cancelled, with a warning that names the option.
+  The options for elicitation and sampling are applied first. What they leave open is requested
+  on the terminal (stdin and stderr): !decline declines, !cancel or Ctrl-D cancels, and !! at
+  the beginning stands for a literal !. URLs are shown, never opened. Without a terminal, a
+  request that no option covers is cancelled, with a warning that names the option.
 
 Output:
-  Texts on stdout, with control sequences escaped. Images, audio and blobs are saved in the
+  Text on stdout, with control sequences escaped. Images, audio and blobs are saved in the
   current folder, or where --output says, under unused names that the server did not choose;
-  stderr shows the paths. With --output FILE exact texts are saved too. Structured content is
+  stderr shows the paths. With --output FILE text is saved too, unescaped. Structured content is
   shown only if there is no text, since servers repeat it as text.
 
 Output with --json:
@@ -101,9 +101,9 @@ pub(super) const READ_HELP: &str = "Examples:
   bowline read demo demo://knot.png --output knot.png
 
 Output:
-  Texts on stdout, with control sequences escaped. Blobs are saved in the current folder, or
+  Text on stdout, with control sequences escaped. Blobs are saved in the current folder, or
   where --output says, under unused names that the server did not choose; stderr shows the
-  paths. With --output FILE exact texts are saved too.
+  paths. With --output FILE text is saved too, unescaped.
 
 Output with --json:
   The result as in the protocol: contents, each with uri, mimeType, and text or blob.
@@ -146,7 +146,7 @@ pub(super) const PROMPT_USAGE: &str = "bowline prompt [OPTIONS] SERVER PROMPT [A
 
 /// The text below the options in `bowline prompt --help`.
 pub(super) const PROMPT_HELP: &str = r#"Arguments:
-  key=value          a text; prompt arguments are always strings
+  key=value          a string; prompt arguments are always strings
   key=@file          the value from a file; @- is stdin
   '{"key": "x"}'     all arguments as a JSON object; also @file, or - for stdin
 
@@ -157,7 +157,7 @@ Examples:
 Output:
   Messages on stdout, each below a line with its role, with control sequences escaped.
   Images, audio and blobs are saved as `bowline call` does. With --output FILE or - only the
-  texts are written, unchanged.
+  text is written, unchanged.
 
 Output with --json:
   The result as in the protocol: description, and messages with role and content.
@@ -211,7 +211,7 @@ Output with --json:
 
   server        its implementation info: name, version, title, description, websiteUrl, icons
   revision      the negotiated protocol revision
-  era           handshake or stateless
+  era           handshake (initialize) or stateless (since 2026-07-28)
   capabilities  as the server declared them
   instructions  of the server, for models
   counts        tools, resources, resource_templates, prompts: how many it lists

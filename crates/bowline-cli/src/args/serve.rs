@@ -37,13 +37,13 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) legacy_sse: Option<String>,
 
-    /// Answer requests to this host too (HOST, HOST:PORT or HOST:*), not only to localhost (may be
+    /// Accept requests to this host too (HOST, HOST:PORT or HOST:*), not only to localhost (may be
     /// given several times)
     #[arg(long, value_name = "HOST", requires = "http")]
     pub(crate) allowed_host: Vec<String>,
 
-    /// Answer pages of this web origin too (such as https://app.example), not only those of
-    /// localhost (may be given several times)
+    /// Accept requests from pages of this web origin too (such as https://app.example), not only
+    /// from those of localhost (may be given several times)
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub(crate) allowed_origin: Vec<String>,
 }

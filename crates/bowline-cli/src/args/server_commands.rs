@@ -117,8 +117,8 @@ pub(crate) struct PingArgs {
 /// The arguments of commands that list items of a server, or show one of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
-    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
-    /// then the name of the one to show
+    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND,
+    /// followed by the name of the item to show
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 
@@ -129,8 +129,8 @@ pub(crate) struct ListArgs {
 /// The arguments of commands that request an item by its name.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
-    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
-    /// then the name of what is requested, and its arguments
+    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND,
+    /// followed by the name of the requested item and its arguments
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 
@@ -151,9 +151,9 @@ pub(crate) struct RequestArgs {
 /// The arguments of `bowline complete`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompleteArgs {
-    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND;
-    /// then the prompt or template, the argument with what has been typed so far, and arguments
-    /// whose values are known
+    /// The server (`demo`, or a name that `bowline servers` lists), unless there is a COMMAND,
+    /// followed by the prompt or template, the argument with what has been typed so far, and
+    /// arguments whose values are known
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 

@@ -109,8 +109,8 @@ impl<'a> Builder<'a> {
         let names = self.names_near(key);
         let hint = match did_you_mean(key, names.iter().map(String::as_str)) {
             Some(question) => question,
-            None if names.is_empty() => "it has no arguments".to_owned(),
-            None => format!("its arguments are {}", some_of(&names, ", ")),
+            None if names.is_empty() => "there are no arguments".to_owned(),
+            None => format!("the arguments are {}", some_of(&names, ", ")),
         };
         usage(anyhow!("no argument named `{key}`"), hint)
     }
@@ -200,7 +200,7 @@ fn value(key: &str, schema: Schema<'_>, values: Vec<TypedValue>) -> anyhow::Resu
 /// Returns the hint how to quote an array of texts.
 fn quoted(key: &str) -> String {
     format!(
-        r#"quote the value for the shell: '{key}=["a","b"]'; {key}:='["[x"]' sends a text that begins with ["#
+        r#"quote the value for the shell: '{key}=["a","b"]'; {key}:='["[x"]' sends a string that begins with ["#
     )
 }
 

@@ -98,7 +98,7 @@ pub(super) fn read(
     let text = match value.strip_prefix('@') {
         None => value.to_owned(),
         Some(file) => stdin.text_of(file).map_err(|message| {
-            let hint = format!("for a text that begins with @, write {key}:='\"@…\"'");
+            let hint = format!("for a string that begins with @, write {key}:='\"@…\"'");
             usage(anyhow!("{key}: {message}"), hint)
         })?,
     };
@@ -123,7 +123,7 @@ fn json(key: &str, text: &str) -> anyhow::Result<TypedValue> {
         Ok(raw) => Ok(TypedValue::Json(raw)),
         Err(error) => {
             let error = anyhow!("{key}: invalid JSON after :=: {error}");
-            let hint = format!("write {key}=… for a text");
+            let hint = format!("write {key}=… for a string");
             Err(usage(error, hint))
         }
     }

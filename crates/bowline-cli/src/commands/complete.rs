@@ -107,7 +107,7 @@ impl CompletionTarget {
             return Ok(());
         }
         let hint = did_you_mean(argument, known.iter().copied());
-        let hint = hint.unwrap_or_else(|| format!("its arguments are {}", known.join(", ")));
+        let hint = hint.unwrap_or_else(|| format!("the arguments are {}", known.join(", ")));
         Err(usage(anyhow!("no argument named `{argument}`"), hint))
     }
 }

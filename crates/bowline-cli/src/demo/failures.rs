@@ -17,7 +17,7 @@ pub(super) fn add_to(server: Server) -> Server {
         )
         .add_tool(
             tool("fail_inside", fail_inside)
-                .title("Fail inside")
+                .title("Internal error")
                 .description("Fails with an internal error, whose text is hidden from clients")
                 .annotations(read_only()),
         )

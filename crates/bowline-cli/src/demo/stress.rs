@@ -11,7 +11,7 @@ pub(super) fn add_to(server: Server) -> Server {
         .add_tool(
             tool("large", large)
                 .title("Large")
-                .description("Returns a text of the given number of bytes")
+                .description("Returns text of the given number of bytes")
                 .annotations(read_only()),
         )
         .add_tool(

@@ -2,7 +2,7 @@
 
 /// Answers to requests of the server, given in advance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
-#[command(next_help_heading = "When the server asks")]
+#[command(next_help_heading = "Options for elicitation and sampling")]
 pub(crate) struct ServerRequestArgs {
     /// Fill in this field of elicitation forms, written as tool arguments are: key=value,
     /// key:=json or key=@file (may be given several times)

@@ -219,7 +219,7 @@ mod tests {
              name (text, at most 4 characters, required)\n\
              name> \nname is required\n\
              name> Augusta\nname must have at most 4 characters\n\
-             name> !help\nunknown command !help; for a text that begins with ! write !!help\n\
+             name> !help\nunknown command !help; for text that begins with !, write !!help\n\
              name> Ada\n"
         );
         assert_eq!(seen, expected);

@@ -49,7 +49,7 @@ impl Input {
 
 /// Returns the message for an unknown command.
 pub(super) fn unknown_command(command: &str) -> String {
-    format!("unknown command !{command}; for a text that begins with ! write !!{command}")
+    format!("unknown command !{command}; for text that begins with !, write !!{command}")
 }
 
 /// Shows a text of the server, marked so that no line of it looks like one of ours.

@@ -213,7 +213,7 @@ mod tests {
              system:\n  | Be brief\nuser:\n  | Why?\\u{1b}[2J\n  | Say!\n\
              type the model's response; an empty line ends it, !decline declines\n\
              model> \nmodel> Because\nmodel> !x\n\
-             unknown command !x; for a text that begins with ! write !!x\n\
+             unknown command !x; for text that begins with !, write !!x\n\
              model> it holds\nmodel> \n";
         assert_eq!(seen, expected);
         // The end of the input ends the text; without any text the request is rejected.

@@ -160,7 +160,7 @@ mod tests {
              opened? (y)es, (n)o> \n\
              opened? (y)es, (n)o> what\nanswer y or n, !decline or !cancel\n\
              opened? (y)es, (n)o> !open\n\
-             unknown command !open; for a text that begins with ! write !!open\n\
+             unknown command !open; for text that begins with !, write !!open\n\
              opened? (y)es, (n)o> yes\n";
         assert_eq!(seen, expected);
         assert_eq!(asked_to_open(&["n"]).0, "decline");

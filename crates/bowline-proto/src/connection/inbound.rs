@@ -196,7 +196,7 @@ impl Connection {
         } = request;
         if !self.can_respond() {
             // Spec, basic, 2026-07-28: a server sends no requests, a client no responses.
-            return self.handle_violation(now, "a request in the stateless era");
+            return self.handle_violation(now, "a request from the server in a stateless revision");
         }
         let is_ping = method == Method::Ping.as_str();
         if is_ping && self.endpoint.requests.find(id).is_none() {
@@ -257,7 +257,10 @@ impl Connection {
         };
         let Some(id) = params.request_id else {
             if !self.is_ready() {
-                return self.handle_violation(now, "a session reset without a session");
+                return self.handle_violation(
+                    now,
+                    "notifications/cancelled without a requestId before the handshake is done",
+                );
             }
             return self.close_with(now, CloseReason::Peer(PeerFault::SessionReset));
         };

@@ -56,7 +56,12 @@ impl<E: EndpointEvent> Endpoint<E> {
             Admission::Busy => busy_error(),
         };
         self.stats.refused_requests += 1;
-        self.refuse_with(Some(id), arrival.to, "not admitted", &error);
+        self.refuse_with(
+            Some(id),
+            arrival.to,
+            "invalid id or too many requests",
+            &error,
+        );
         None
     }
 
@@ -117,7 +122,7 @@ impl<E: EndpointEvent> Endpoint<E> {
     /// otherwise.
     pub(crate) fn release(&mut self, now: Instant, key: RequestKey) {
         if self.requests.get(key).is_some() {
-            let error = ErrorObject::internal_error("the request was not answered");
+            let error = ErrorObject::internal_error("the handler sent no response");
             // It is open, and the error is small.
             let _ = self.respond_error(now, key, &error);
         } else {
@@ -228,7 +233,7 @@ impl<E: EndpointEvent> Endpoint<E> {
     /// Refuses a request of a batch for whose responses there is no room.
     pub(crate) fn refuse_busy(&mut self, id: &RequestId, to: ReplyTo) {
         self.stats.refused_requests += 1;
-        self.refuse_with(Some(id), to, "not admitted", &busy_error());
+        self.refuse_with(Some(id), to, "too many requests", &busy_error());
     }
 
     /// Handles a frame that was too large to be read. A request is answered with an error.

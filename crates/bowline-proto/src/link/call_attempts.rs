@@ -85,7 +85,7 @@ impl Link {
         }
         if entry.rounds > 0 && !self.is_stateless() {
             let message =
-                "the server asked for input, and its new session's revision has no input requests";
+                "the server requested input, but the new session's revision has no input requests";
             self.complete_call(key, Outcome::Invalid(message.into()));
             return Ok(OfferResult::Done);
         }

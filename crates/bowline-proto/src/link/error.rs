@@ -35,7 +35,7 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unavailable { state, .. } => {
-                write!(f, "calls are not served now (state: {state})")
+                write!(f, "calls are not accepted now (state: {state})")
             }
             Self::Backpressure => f.write_str("too many calls or messages are queued"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),

@@ -105,7 +105,7 @@ impl Cause {
             Self::OpeningTimeout => "opening timeout",
             Self::Agreed(_) => "agreed",
             Self::Ended(reason) => reason.name(),
-            Self::ExitedOnProbe => "exited on probe",
+            Self::ExitedOnProbe => "exited on server/discover",
             Self::SessionExpired => "session expired",
             Self::BackoffElapsed => "backoff elapsed",
             Self::ReconnectRequested => "reconnect requested",

@@ -74,7 +74,7 @@ impl Link {
         subscription: &Subscription,
     ) {
         for (call, _) in &subscription.calls {
-            self.cancel(now, *call, "no longer wanted");
+            self.cancel(now, *call, "the subscription has ended");
         }
         if let Some(revision) = self.revision() {
             for request in subscription.closing_calls(revision, &self.subscriptions) {

@@ -277,7 +277,7 @@ impl Link {
             }
             // It ended before the driver reported it as open.
             LinkState::Starting => {
-                let cause = Cause::OpenFailed("closed at once".into());
+                let cause = Cause::OpenFailed("closed immediately after opening".into());
                 self.fail_attempt(now, cause, false);
             }
             LinkState::Closing => self.enter(now, LinkState::Closed, Cause::Drained),

@@ -204,7 +204,7 @@ impl fmt::Display for ParamProblem {
             Self::Unreadable => "can't be decoded",
             Self::Different => "and its argument differ",
             Self::Unexpected => "is present, but its argument is missing",
-            Self::Ambiguous => "repeats an argument that occurs more than once",
+            Self::Ambiguous => "belongs to an argument that occurs more than once",
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind};
 
 /// Returns the refusal of a request that the server must not send, since it was not declared.
 fn not_declared(what: &str) -> Refusal {
-    let message = format!("{what} is not declared");
+    let message = format!("this client has not declared {what}");
     Refusal::NotDeclared(ErrorObject::invalid_params(message))
 }
 

@@ -233,7 +233,7 @@ impl<T: Transport> Driver<T> {
                 Some(closed)
             }
             _ => {
-                tracing::debug!("unknown action ignored");
+                tracing::debug!("unknown link action ignored");
                 None
             }
         }

@@ -223,7 +223,7 @@ mod enabled {
             if was_forgotten {
                 tracing::warn!(
                     tool = &*shortened(tool),
-                    "results are not checked until tools are listed again: too many output schemas"
+                    "tool results are not checked until the tools are listed again: too many output schemas"
                 );
             }
             ExpectedOutput {
@@ -263,7 +263,11 @@ mod enabled {
                 Err(CheckError::Unchecked(message)) if self.is_strict => message,
                 Err(CheckError::Unchecked(message)) => {
                     let _entered = self.span.as_ref().map(Span::enter);
-                    tracing::warn!(tool, reason = message, "result of the tool not checked");
+                    tracing::warn!(
+                        tool,
+                        reason = message,
+                        "tool result not checked against its outputSchema"
+                    );
                     return Ok((result, Some(message)));
                 }
             };
@@ -330,7 +334,7 @@ mod enabled {
     impl OutputSchema {
         fn check(&self, content: &str) -> Result<(), CheckError> {
             let schema = self.schema().map_err(|refused| {
-                CheckError::Unchecked(format!("its outputSchema can't be used: {refused}"))
+                CheckError::Unchecked(format!("the tool's outputSchema can't be used: {refused}"))
             })?;
             schema.check(content).map_err(|misfit| match misfit {
                 CheckError::Invalid(message) => CheckError::Invalid(message),

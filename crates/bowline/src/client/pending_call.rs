@@ -408,7 +408,9 @@ impl Pending {
                 core.slots.remove(self.key)
             }
             CallPhase::InFlight => self.shared.with(|core, now| {
-                let is_cancelled = core.link.cancel(now, self.key, "no longer wanted");
+                let is_cancelled =
+                    core.link
+                        .cancel(now, self.key, "the caller dropped the request");
                 core.link.forget_progress(self.key);
                 let slot = core.slots.get_mut(self.key)?;
                 if may_be_task && !is_cancelled && slot.outcome.is_none() {

@@ -507,7 +507,7 @@ impl Core {
                     subscription,
                     SubscriptionUpdate::Ended(outcome),
                 )),
-                _ => tracing::debug!("unknown event ignored"),
+                _ => tracing::debug!("unknown link event ignored"),
             }
         }
         false

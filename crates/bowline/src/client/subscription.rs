@@ -151,7 +151,8 @@ impl SubscribeCall<'_> {
         match timeout(limit, self.open_when_ready(timeouts)).await {
             Ok(opened) => opened,
             Err(_) => {
-                let message = format!("not confirmed after {limit:?}");
+                let message =
+                    format!("the server did not acknowledge the subscription within {limit:?}");
                 let error = Error::new(ErrorKind::Timeout, message);
                 Err(shared.with_connection_failure(error))
             }
@@ -248,7 +249,12 @@ impl Subscription {
             {
                 let state = self.channel.lock();
                 if let Some(end) = &state.end {
-                    let over = || Error::new(ErrorKind::Protocol, "the server ended it at once");
+                    let over = || {
+                        Error::new(
+                            ErrorKind::Protocol,
+                            "the server ended the subscription immediately",
+                        )
+                    };
                     return Err(self
                         .end_result(end.clone())
                         .map_or_else(|error| error, |()| over()));

@@ -142,7 +142,7 @@ pub(super) fn start() -> bool {
         match thread.spawn(monitor) {
             Ok(handle) => Some(handle.thread().clone()),
             Err(error) => {
-                tracing::error!(%error, "can't start the monitor of blocking handlers: they will delay their connections");
+                tracing::error!(%error, "can't start the thread that detects blocking handlers: they will delay other requests");
                 None
             }
         }

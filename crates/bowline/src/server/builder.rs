@@ -306,8 +306,12 @@ impl Server {
     pub fn skills(mut self, folder: impl AsRef<Path>) -> Self {
         let is_known = self.features.contents().skills.is_some();
         let folder = folder.as_ref();
-        let shown = folder.display().to_string();
-        self.record_duplicate(is_known, "a second folder of skills", &shown);
+        if is_known {
+            let shown = folder.display();
+            let message =
+                format!("skills folder {shown}: a server can have only one skills folder");
+            self.problem.get_or_insert(message);
+        }
         match SkillSet::load(folder) {
             Ok(skills) => skills.register(&self.features),
             Err(problem) => {

@@ -312,9 +312,7 @@ impl Context {
         let runners = match self.find_answer(key, question) {
             QuestionLookup::Found(later) => return later,
             QuestionLookup::NotAllowed => {
-                return failed(
-                    "can't request input from the client during a request of this method",
-                );
+                return failed("the handler of this method can't request input from the client");
             }
             QuestionLookup::TooMany => {
                 // A handler that asks in a loop and ignores errors must not hold up all others.
@@ -328,7 +326,9 @@ impl Context {
         }
         // The handler is dropped here by its runner. Tasks that it has spawned may go on.
         self.cancelled().await;
-        failed("the request was ended to request input from the client")
+        failed(
+            "the request ended to request input from the client: its handler runs again with the input",
+        )
     }
 
     fn find_answer(&self, key: &str, question: InputRequest) -> QuestionLookup {
@@ -358,7 +358,7 @@ impl Context {
 
     fn too_many_questions(&self) -> Error {
         let most = self.inner().session.server.max_input_requests;
-        let message = format!("too many questions: a request may ask at most {most}");
+        let message = format!("too many input requests: the limit is {most} per request");
         Error::new(ErrorKind::State, message.clone()).caused_by(NoAnswer::Message(message))
     }
 
@@ -479,7 +479,7 @@ impl Context {
         let mark = match RoundSeal::random_id() {
             Ok(nonce) => StateMark::new(nonce, seal.expiry()),
             Err(error) => {
-                tracing::error!(%error, "no random bytes for the state of a request");
+                tracing::error!(%error, "no random bytes available for requestState");
                 let message = "can't request input from the client now";
                 return Some(Err(ErrorObject::internal_error(message)));
             }

@@ -213,7 +213,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
         let state = input.context.states().get::<T>();
         state.cloned().map(Self).ok_or_else(|| {
             let type_name = type_name::<T>();
-            tracing::error!(type_name, "no state of this type is set on the server");
+            tracing::error!(type_name, "no state of this type is set: see Server::state");
             Rejection::Server(ErrorObject::internal_error("the server is misconfigured"))
         })
     }

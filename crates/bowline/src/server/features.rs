@@ -164,7 +164,7 @@ impl Contents {
 fn missing_state(name: &str, needs: &HandlerRequirements, states: &States) -> Option<String> {
     let missing = needs.states.iter().find(|(id, _)| !states.has(*id));
     missing.map(|(_, state)| {
-        format!("{name}: its handler needs State<{state}>, which Server::state has not set")
+        format!("{name}: its handler needs State<{state}>: set it with Server::state")
     })
 }
 

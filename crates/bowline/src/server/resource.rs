@@ -380,7 +380,7 @@ impl TemplateDef {
             template = %self.template.uri_template,
             variable,
             request = context.request_number(),
-            "template skipped: a variable is not of the handler's type"
+            "resource template skipped: a variable doesn't have the type that the handler expects"
         );
     }
 }

@@ -331,7 +331,11 @@ impl Drop for QuestionWait<'_> {
     fn drop(&mut self) {
         self.shared.with(|core, now| {
             core.pending_questions.remove(self.call);
-            core.session.cancel(now, self.call, "no longer wanted");
+            core.session.cancel(
+                now,
+                self.call,
+                "the handler no longer waits for the response",
+            );
         });
     }
 }

@@ -194,7 +194,7 @@ fn millis(duration: Duration) -> u64 {
 }
 
 pub(super) fn layer_failed(context: &Context, error: &dyn fmt::Display) {
-    about_handler!(error, Some(context), [error = %error,], "layer failed");
+    about_handler!(error, Some(context), [error = %error,], "middleware layer failed");
 }
 
 pub(super) fn result_not_encoded(context: Option<&Context>, error: &dyn fmt::Display) {

@@ -18,7 +18,7 @@ fn refused(words: &[&str], schema: &Value, message: &str, hint: &str) {
 fn an_array_without_its_quotes_is_no_text() {
     let hint = |key: &str| {
         let quoted = format!(r#"quote the value for the shell: '{key}=["a","b"]'; "#);
-        quoted + &format!(r#"{key}:='["[x"]' sends a text that begins with ["#)
+        quoted + &format!(r#"{key}:='["[x"]' sends a string that begins with ["#)
     };
     for word in ["tags=[a,b]", "tags= [a", "one_or_many=[a,b]"] {
         let (key, text) = word.split_once('=').unwrap();
@@ -62,12 +62,12 @@ fn invalid_words_are_refused() {
         (
             &["place.zzzzzz=1"],
             "no argument named `place.zzzzzz`",
-            "its arguments are place.x, place.y, place.name",
+            "the arguments are place.x, place.y, place.name",
         ),
         (
             &["zzzzzz=1"],
             "no argument named `zzzzzz`",
-            "its arguments are text, count, ratio, flag, nothing, maybe, either, tags, numbers, grid, one_or_many, mode, …",
+            "the arguments are text, count, ratio, flag, nothing, maybe, either, tags, numbers, grid, one_or_many, mode, …",
         ),
         (
             &["count=abc"],
@@ -243,7 +243,7 @@ fn invalid_words_are_refused() {
         (
             &["any:=x"],
             "any: invalid JSON after :=: expected value at line 1 column 1",
-            "write any=… for a text",
+            "write any=… for a string",
         ),
         (
             &["@/no/such/file"],
@@ -253,12 +253,12 @@ fn invalid_words_are_refused() {
         (
             &["text=@/no/such/file"],
             "text: /no/such/file: there is no such file",
-            "for a text that begins with @, write text:='\"@…\"'",
+            "for a string that begins with @, write text:='\"@…\"'",
         ),
         (
             &["text=@-", "any=@-"],
             "any: stdin can be read only once",
-            "for a text that begins with @, write any:='\"@…\"'",
+            "for a string that begins with @, write any:='\"@…\"'",
         ),
         (
             &["-"],
@@ -330,7 +330,7 @@ fn a_tool_may_take_anything_or_nothing() {
         &["x=1"],
         &none,
         "no argument named `x`",
-        "it has no arguments",
+        "there are no arguments",
     );
     assert_eq!(read_with(&[], &none, "").unwrap(), "{}");
 }
@@ -346,7 +346,7 @@ fn names_in_an_object_are_those_that_the_schema_allows() {
         &[r#"{"other":1}"#],
         &closed,
         "no argument named `other`",
-        "its arguments are text",
+        "the arguments are text",
     );
     refused(
         &[r#"{"text":"a","txt":"b"}"#],

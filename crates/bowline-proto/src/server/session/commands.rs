@@ -69,7 +69,10 @@ impl Session {
         self.respond(now, request, result)?;
         let params = id.map(|id| {
             let params = CancelledParams::new().request_id(id);
-            Payload::encode(&params.reason("the server ended it"), Revision::LATEST)
+            Payload::encode(
+                &params.reason("the server ended the subscription"),
+                Revision::LATEST,
+            )
         });
         if let (Carrier::SharedStream, Some(Ok(params))) = (self.config.carrier, params) {
             let bytes = params.into_bytes();

@@ -93,7 +93,7 @@ impl Session {
                 let id = refusal.id.as_ref();
                 let to = ReplyTo::default();
                 self.endpoint
-                    .refuse_with(id, to, "not served", &refusal.error);
+                    .refuse_with(id, to, "invalid or unsupported", &refusal.error);
             }
         }
     }
@@ -226,7 +226,9 @@ impl Session {
                 self.endpoint
                     .push_event(SessionEvent::UnknownNotification { method, params });
             }
-            (_, _) => self.endpoint.count_dropped_notification("not expected"),
+            (_, _) => self
+                .endpoint
+                .count_dropped_notification("unexpected in this phase"),
         }
     }
 

@@ -124,7 +124,7 @@ impl Session {
             Err(error) => {
                 let kind = error
                     .error_code(revision)
-                    .map_or("not served", ErrorCode::name);
+                    .map_or("server error", ErrorCode::name);
                 self.endpoint.refuse_with(Some(id), to, kind, &error);
             }
         }
@@ -150,7 +150,10 @@ impl Session {
             Method::Subscribe | Method::Unsubscribe if self.has_resource_subscriptions() => {
                 self.set_subscribed(params, method == Method::Subscribe)
             }
-            _ => Err(self.error(ErrorCode::MethodNotFound, "not offered by this server")),
+            _ => Err(self.error(
+                ErrorCode::MethodNotFound,
+                "the server has not declared the capability for this method",
+            )),
         }
     }
 

@@ -83,7 +83,9 @@ fn check_own_tasks(method: &str, revision: Revision, declares_tasks: bool) -> Re
 }
 
 pub(in crate::client) fn tasks_not_enabled_message() -> String {
-    format!("this client has not declared `{TASKS_EXTENSION}`, which `ClientConfig::tasks` does")
+    format!(
+        "this client has not declared `{TASKS_EXTENSION}` (enable it with `ClientConfig::tasks`)"
+    )
 }
 
 /// Returns the capability that a method needs and the server lacks, by its name in the protocol.

@@ -418,7 +418,7 @@ impl<'c, P: ListPage> Pages<'c, P> {
 
     fn timed_out(&self) -> Error {
         let message = match self.options.timeout {
-            Some(timeout) => format!("after {timeout:?}, and {} items", self.count),
+            Some(timeout) => format!("after {timeout:?}, with {} items received", self.count),
             None => String::new(),
         };
         self.in_list(Error::new(ErrorKind::Timeout, message))

@@ -91,8 +91,8 @@ impl<'c> Prompts<'c> {
 /// a map), or `()` for none.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the arguments of a prompt",
-    label = "not pairs of a name and a text",
-    note = "give `[(\"name\", \"text\")]`, a map of texts, or `()` for none"
+    label = "not pairs of a name and a string",
+    note = "pass `[(\"name\", \"value\")]`, a map of strings, or `()` for no arguments"
 )]
 // The parameter makes the implementations disjoint for the compiler.
 pub trait PromptArguments<Pair> {

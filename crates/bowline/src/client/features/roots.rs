@@ -60,7 +60,7 @@ impl<'c> Roots<'c> {
                     || error.connection_failure().is_some() =>
                 {
                     let _entered = self.client.shared.telemetry.enter();
-                    tracing::debug!(%error, "change of the roots not sent");
+                    tracing::debug!(%error, "notifications/roots/list_changed not sent");
                 }
                 _ => return Err(error),
             }

@@ -88,8 +88,8 @@ impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // The error whose source this is has the message already.
-            Self::Message(_) => f.write_str("the client is given this message"),
-            Self::Protocol(error) => write!(f, "the client is given the error {}", error.code),
+            Self::Message(_) => f.write_str("this message is sent to the client"),
+            Self::Protocol(error) => write!(f, "the error {} is sent to the client", error.code),
         }
     }
 }

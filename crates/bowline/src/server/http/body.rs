@@ -234,7 +234,7 @@ impl Events {
 
 /// Returns the error that ends a stream whose client doesn't read, and logs it.
 pub(super) fn cut_stream() -> io::Error {
-    tracing::warn!("event stream cut: the client doesn't read");
+    tracing::warn!("event stream closed: the client doesn't read from it");
     io::Error::new(
         io::ErrorKind::TimedOut,
         "the client doesn't read its event stream",

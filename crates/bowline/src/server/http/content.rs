@@ -47,7 +47,7 @@ pub(super) fn check_get_accept(parts: &Parts) -> Result<(), HttpRefusal> {
 pub(super) fn check_framing(parts: &Parts) -> Result<(), HttpRefusal> {
     let headers = &parts.headers;
     if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
-        let message = "Content-Length and Transfer-Encoding were both sent (send one of them)";
+        let message = "Content-Length and Transfer-Encoding were both sent (send only one of them)";
         return Err(HttpRefusal::bad_request(message).closing());
     }
     Ok(())
@@ -97,7 +97,7 @@ fn check_content_encoding(headers: &HeaderMap) -> Result<(), HttpRefusal> {
         });
         if !is_identity {
             let shown = Shown(value.as_bytes());
-            let message = format!("unsupported Content-Encoding {shown} (send it unencoded)");
+            let message = format!("unsupported Content-Encoding {shown} (send the body unencoded)");
             // RFC 9110, 12.5.3: tells this 415 from one for the media type.
             let identity = HeaderValue::from_static("identity");
             return Err(unsupported(&message).with_header(ACCEPT_ENCODING, identity));

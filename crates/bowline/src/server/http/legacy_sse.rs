@@ -252,7 +252,11 @@ impl Inner {
             Routed::Session(message) => message,
             Routed::Refused(refusal) => return Err((*refusal).into()),
             // The router has no revision of the stateless era.
-            _ => return Err(HttpRefusal::bad_request("the message isn't served here")),
+            _ => {
+                return Err(HttpRefusal::bad_request(
+                    "this message is not supported over HTTP+SSE",
+                ));
+            }
         };
         let http = HttpRequestParts::new(parts);
         let limit = self.config.max_streams_per_session;

@@ -91,7 +91,7 @@ pub(super) fn unreadable_body(error: BodyError, config: &HttpConfig) -> HttpRefu
             HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, message)
         }
         BodyError::NoRoom => unavailable(
-            "too many large bodies at once, try again later",
+            "too many large request bodies at once, try again later",
             RETRY_AFTER,
         ),
         BodyError::Lost => HttpRefusal::bad_request("the request body is incomplete"),

@@ -43,7 +43,7 @@ impl PendingChanges {
             Change::Resource(uri) => {
                 self.updated.insert(uri.to_owned());
             }
-            _ => tracing::error!("unknown change ignored"),
+            _ => tracing::error!("unknown kind of change ignored"),
         }
     }
 

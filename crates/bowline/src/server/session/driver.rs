@@ -281,7 +281,7 @@ impl Driver {
                     is_idle: false,
                 });
             }
-            _ => tracing::trace!("unknown event ignored"),
+            _ => tracing::trace!("unknown session event ignored"),
         }
     }
 

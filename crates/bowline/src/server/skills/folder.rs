@@ -34,7 +34,7 @@ pub(super) fn load(folder: &Path) -> Result<SkillSet, String> {
         if !entry.is_directory || !path.join(MANIFEST).exists() {
             tracing::debug!(
                 name = %entry.name,
-                "folder without a SKILL.md is no skill"
+                "entry skipped: it is not a folder with a SKILL.md"
             );
             continue;
         }

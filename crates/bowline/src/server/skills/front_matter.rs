@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
                 let inner = *inner.get_or_insert(next.indent());
                 let is_further = next.indent() > inner && mark.starts_with('>');
                 if next.indent() < inner || is_further {
-                    return Err(next.error("inconsistent indentation in a block of text"));
+                    return Err(next.error("inconsistent indentation in a block scalar"));
                 }
                 texts.push(next.text[inner..].trim_end_matches('\r'));
             } else {
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
             texts.pop();
         }
         if inner.is_none() {
-            return Err(line.error("empty block of text"));
+            return Err(line.error("empty block scalar"));
         }
         let mut text = if mark.starts_with('|') {
             texts.join("\n")

@@ -60,7 +60,7 @@ impl TaskStore {
         let id: Arc<str> = match RoundSeal::random_id() {
             Ok(id) => id.into(),
             Err(error) => {
-                tracing::error!(%error, "no random bytes for the id of a task");
+                tracing::error!(%error, "no random bytes available for the id of a task");
                 let message = "can't create a task now";
                 return Err(ErrorObject::internal_error(message));
             }

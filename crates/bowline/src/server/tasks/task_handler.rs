@@ -103,7 +103,7 @@ async fn wait_until_given_up(entry: &TaskEntry, context: &Context) {
         Poll::Pending => unanswered.as_mut().poll(cx).map(|()| true),
     });
     if is_unanswered.await {
-        let message = "the client has not answered the input request of the task in time";
+        let message = "the client has not responded to the input request of the task in time";
         entry.end(TaskOutcome::Failed(ErrorObject::internal_error(message)));
     }
 }

@@ -57,12 +57,12 @@ impl TaskMode {
                 Ok(Self::Task(asked.ttl))
             }
             // TK-3.
-            (Revision::V2025_11_25, Some(rule), None) if rule.is_required => {
-                Err(unsupported("this tool runs as a task: call it with `task`"))
-            }
+            (Revision::V2025_11_25, Some(rule), None) if rule.is_required => Err(unsupported(
+                "this tool must be called as a task: send params.task",
+            )),
             // TK-4: without a declaration `task` is ignored.
             (Revision::V2025_11_25, None, Some(_)) if offers_tasks() => Err(unsupported(
-                "this tool doesn't run as a task: call it without `task`",
+                "this tool doesn't support tasks: omit params.task",
             )),
             // Also in revisions without tasks, for tools that are always a task.
             (_, _, _) => Ok(Self::Plain),

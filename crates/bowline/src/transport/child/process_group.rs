@@ -196,7 +196,7 @@ impl Watchdog {
             {
                 static LOGGED: Once = Once::new();
                 LOGGED.call_once(|| {
-                    tracing::debug!(%error, "no shell for the watchdog of child processes");
+                    tracing::debug!(%error, "no shell available to run the watchdog of child processes");
                 });
                 Ok(None)
             }

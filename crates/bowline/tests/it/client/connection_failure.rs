@@ -202,7 +202,7 @@ async fn every_later_call_reports_that_no_revision_is_common() -> Test {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         let words = error.to_string();
         assert!(words.contains("no common protocol version"), "{words}");
-        assert!(!words.contains("broke the protocol"), "{words}");
+        assert!(!words.contains("violated the protocol"), "{words}");
         let Some(NegotiationError::NoCommonRevision { theirs, .. }) = error.negotiation_error()
         else {
             panic!("{error:#?}");
@@ -364,7 +364,7 @@ async fn a_connect_timeout_names_the_attempt_under_way_and_the_one_before() {
     let error = connecting.await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     let words = error.to_string();
-    let hung = "after 500ms, while initializing; the attempt before: ";
+    let hung = "after 500ms, while initializing; the previous attempt: ";
     assert!(words.contains(hung), "{words}");
     check_ending(&error);
     assert_eq!(error.next_attempt(), None, "the client is gone");

@@ -40,7 +40,7 @@ async fn a_list_without_an_end_is_an_error() -> Test {
     assert_eq!(error.kind(), ErrorKind::Protocol);
     assert_eq!(
         error.to_string(),
-        "tools/list: the peer broke the protocol: the list does not end: the server repeated a pagination cursor"
+        "tools/list: the peer violated the protocol: the list does not end: the server repeated a pagination cursor"
     );
     Ok(())
 }

@@ -149,7 +149,7 @@ async fn a_result_that_cannot_be_checked_is_returned_with_the_reason() -> Test {
             (
                 &*large,
                 FITS,
-                "its outputSchema can't be used: schema too large",
+                "the tool's outputSchema can't be used: schema too large",
             ),
             (
                 doubling,

@@ -303,7 +303,7 @@ async fn errors_distinguish_why_an_input_request_failed() -> Test {
     // An error is what it is, and not what its words are.
     let mut same_words = config();
     same_words.elicitation(|_| async {
-        let words = "this mode of elicitation is not declared";
+        let words = "this client has not declared this mode of elicitation";
         Err(ErrorObject::new(-32602, words))
     });
     for (config, question, kind, words, code) in [
@@ -325,7 +325,7 @@ async fn errors_distinguish_why_an_input_request_failed() -> Test {
             fills_in_nothing.clone(),
             page,
             ErrorKind::CapabilityNotSupported,
-            "this mode of elicitation is not declared",
+            "this client has not declared this mode of elicitation",
             -32602,
         ),
         (

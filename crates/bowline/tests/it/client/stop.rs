@@ -228,7 +228,7 @@ async fn the_last_handle_that_is_dropped_closes_the_connection() -> Test {
     }
     assert_eq!(last, Some(ConnectionState::Closed));
     let gone = peer.accept().await.unwrap_err();
-    assert!(gone.actual().contains("gone"), "{gone}");
+    assert!(gone.actual().contains("was dropped"), "{gone}");
     Ok(())
 }
 

@@ -348,7 +348,7 @@ async fn a_request_asks_no_more_than_it_may_in_all_rounds() {
         }
         let response = client.ask("tools/call", &params.to_string()).await;
         assert_eq!(response["result"]["isError"], true, "{response}");
-        let words = format!("too many questions: a request may ask at most {most}");
+        let words = format!("too many input requests: the limit is {most} per request");
         assert_eq!(response["result"]["content"][0]["text"], words);
     }
 }

@@ -310,7 +310,10 @@ impl TaskPoller {
     }
 
     fn cancelled_error(&self, task: &DetailedTask) -> Error {
-        let why = task.status_message.as_deref().unwrap_or("by the server");
+        let why = task
+            .status_message
+            .as_deref()
+            .unwrap_or("the server cancelled the task");
         let why: String = why.chars().take(300).collect();
         self.error(ErrorKind::Cancelled, why)
     }

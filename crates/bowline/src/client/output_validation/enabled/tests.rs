@@ -131,7 +131,7 @@ fn a_schema_that_is_too_large_is_not_kept() {
             (_, other) => panic!("{other:?}"),
         };
         assert!(
-            words.contains("its outputSchema can't be used: schema too large"),
+            words.contains("the tool's outputSchema can't be used: schema too large"),
             "{words}"
         );
     }

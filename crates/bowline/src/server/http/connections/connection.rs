@@ -228,7 +228,7 @@ where
             }
             ready!(self.poll_deadline(cx));
             if self.state.is_not_read(self.settings.timeouts) {
-                tracing::warn!("connection closed: the client doesn't read");
+                tracing::warn!("connection closed: the client doesn't read from it");
                 return Poll::Ready(());
             }
             if self.closing_since.is_some() || !self.state.is_http2() {
