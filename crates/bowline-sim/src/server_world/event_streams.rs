@@ -168,7 +168,6 @@ impl ServerWorld {
         if let Some((stream, call)) = session.requests.get(&request).copied() {
             let _ = session.log.end(self.now, stream);
             self.note(Column::Server, || format!("call {call} is cancelled"));
-            self.oracle.on_cancelled(number, call);
             self.cancel_job(number, request);
         }
     }

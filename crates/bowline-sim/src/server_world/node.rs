@@ -20,6 +20,7 @@ use super::handlers::Job;
 use super::http::{Arrival, Connection, HttpMethod, HttpRequest};
 use super::{ServerWorld, SimEvent};
 use crate::fault::Fault;
+use crate::oracle::number_after;
 use crate::random::Random;
 use crate::trace_text::Column;
 
@@ -276,6 +277,7 @@ impl ServerWorld {
                 self.respond_with_stream(connection, session, frame, message);
             }
             Ok((HandshakeRoute::Accept(_), Some(session))) => {
+                self.note_cancellation(session, frame);
                 let now = self.now;
                 if let Some(live) = self.node.wake(now, session) {
                     live.handle_message(now, None, frame, message);
@@ -284,6 +286,18 @@ impl ServerWorld {
                 self.end_response(connection, Arrival::End);
             }
             Ok(_) => self.oracle.violated("a POST without a session"),
+        }
+    }
+
+    /// Notes the cancellation of a call that has reached the server, and has no answer yet.
+    fn note_cancellation(&mut self, session: u64, frame: &Bytes) {
+        let cancelled = number_after(frame, "\"requestId\":");
+        let served = self.node.sessions.get(&session);
+        let mut calls = served
+            .into_iter()
+            .flat_map(|served| served.requests.values());
+        if let Some((_, call)) = calls.find(|(_, call)| Some(*call) == cancelled) {
+            self.oracle.on_cancelled(session, *call);
         }
     }
 
