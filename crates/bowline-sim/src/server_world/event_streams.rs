@@ -153,6 +153,11 @@ impl ServerWorld {
 
     fn on_session_event(&mut self, number: u64, event: SessionEvent) {
         match event {
+            SessionEvent::Ready => {
+                if let Some(session) = self.node.sessions.get_mut(&number) {
+                    session.is_ready = true;
+                }
+            }
             SessionEvent::RequestCancelled(request) => self.on_cancelled(number, request),
             SessionEvent::Ended { call, outcome, .. } => {
                 self.on_question_ended(number, call, &outcome);

@@ -53,6 +53,8 @@ pub(super) struct ServedSession {
     next_stream: u64,
     streams: usize,
     id: SessionId,
+    /// The client has finished the handshake.
+    pub(super) is_ready: bool,
     idle_since: Instant,
 }
 
@@ -366,6 +368,7 @@ impl ServerWorld {
             next_stream: first_stream,
             streams: 0,
             id,
+            is_ready: false,
             idle_since: self.now,
         };
         self.node.sessions.insert(number, served);
@@ -398,7 +401,9 @@ impl ServerWorld {
     /// The server looks after its sessions: those without anything open become records, and those
     /// that were idle for long end.
     pub(super) fn sweep(&mut self) {
-        self.after(Duration::from_secs(1), SimEvent::Sweep);
+        let is_eager = self.faults.has(Fault::NodeIdle) && !self.is_healed;
+        let pause = if is_eager { 100 } else { 1000 };
+        self.after(Duration::from_millis(pause), SimEvent::Sweep);
         let numbers: Vec<u64> = self.node.sessions.keys().copied().collect();
         for number in numbers {
             let mut connections = self.node.connections.values();
@@ -411,6 +416,10 @@ impl ServerWorld {
                 .live()
                 .is_some_and(|session| session.phase() == SessionPhase::Closed);
             if is_closed {
+                if session.is_ready {
+                    self.oracle
+                        .violated("the session of an honest client was closed");
+                }
                 self.end_session(number, "closed");
             } else if is_connected || session.is_busy() {
                 session.idle_since = self.now;
