@@ -7,9 +7,9 @@
 //! event that isn't theirs. Time is virtual and all randomness is from the seed, as in a world of
 //! a link.
 //!
-//! - `http`: requests and responses on the way, and the cuts of connections. `node`: the server's
-//!   sessions. `event_streams`: their messages, event logs and connections. `handlers`: what
-//!   answers calls.
+//! - `http`: requests and responses on the way, and the cuts of connections. `requests`: how the
+//!   server routes them. `node`: its sessions. `event_streams`: their messages, event logs and
+//!   connections. `handlers`: what answers calls.
 //! - `client`: the clients' sessions and calls. `responses`: what clients make of responses.
 //!   `user`: what they do, and when.
 
@@ -18,6 +18,7 @@ mod event_streams;
 mod handlers;
 mod http;
 mod node;
+mod requests;
 mod responses;
 mod user;
 

@@ -1,26 +1,24 @@
-//! The server's sessions: requests find theirs, and idle ones become records or expire.
+//! The server's sessions: how they are opened, become records when they are idle, and end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_proto::server::{
-    EventLog, EventLogConfig, EventLogStats, HandshakeHttpConfig, HandshakeHttpRequest,
-    HandshakeRoute, Headers, Refusal, RequestSession, Routed, RouterConfig, Session, SessionConfig,
-    SessionId, SessionPhase, SessionRecord, route, route_handshake_request,
+    EventLog, EventLogConfig, EventLogStats, Session, SessionConfig, SessionId, SessionPhase,
+    SessionRecord,
 };
 use bowline_proto::{Carrier, Instant, RequestKey, StreamId, Timeouts};
 use bowline_types::capabilities::{ServerCapabilities, ToolsCapability};
 use bowline_types::common::Implementation;
-use bowline_types::envelope::{Envelope, write_error};
+use bowline_types::envelope::Envelope;
 use bowline_types::{Revision, Revisions};
 use bytes::Bytes;
 
 use super::handlers::Job;
-use super::http::{Arrival, Connection, HttpMethod, HttpRequest};
+use super::http::{Arrival, Connection};
 use super::{ServerWorld, SimEvent};
 use crate::fault::Fault;
-use crate::oracle::number_after;
 use crate::random::Random;
 use crate::trace_text::Column;
 
@@ -55,7 +53,7 @@ pub(super) struct ServedSession {
     id: SessionId,
     /// The client has finished the handshake.
     pub(super) is_ready: bool,
-    idle_since: Instant,
+    pub(super) idle_since: Instant,
 }
 
 /// A session with something open in it, or what is kept of one.
@@ -217,7 +215,7 @@ impl Node {
         })
     }
 
-    fn find(&self, id: Option<&SessionId>) -> Option<u64> {
+    pub(super) fn find(&self, id: Option<&SessionId>) -> Option<u64> {
         let mut sessions = self.sessions.iter();
         let found = sessions.find(|(_, session)| Some(&session.id) == id);
         found.map(|(number, _)| *number)
@@ -225,125 +223,7 @@ impl Node {
 }
 
 impl ServerWorld {
-    /// A request comes to the server.
-    pub(super) fn on_request(&mut self, request: &HttpRequest) {
-        let connection = request.connection;
-        self.node.connections.insert(connection, Connection::new(0));
-        let revision = request.revision.map(Revision::as_str);
-        let pairs = [
-            ("mcp-session-id", request.session.as_deref()),
-            ("mcp-protocol-version", revision),
-        ];
-        let headers = pairs.into_iter();
-        let headers = Headers::collect(headers.filter_map(|(name, value)| Some((name, value?))));
-        match &request.method {
-            HttpMethod::Post(frame) => {
-                match route(&RouterConfig::new(Revisions::ALL), frame, Some(&headers)) {
-                    Routed::Session(message) => self.on_post(connection, &headers, frame, message),
-                    Routed::Refused(refusal) => self.refuse(connection, &refusal),
-                    _ => self.oracle.violated("a route that no driver knows"),
-                }
-            }
-            HttpMethod::Get(last_event_id) => {
-                match self.route(HandshakeHttpRequest::Get, &headers) {
-                    Ok((HandshakeRoute::OpenStream(_), Some(session))) => {
-                        self.open_stream(connection, session, last_event_id.as_deref());
-                    }
-                    Ok(_) => self.oracle.violated("a GET that opens no stream"),
-                    Err(refusal) => self.refuse(connection, &refusal),
-                }
-            }
-            HttpMethod::Delete => match self.route(HandshakeHttpRequest::Delete, &headers) {
-                Ok((_, Some(session))) => {
-                    self.end_session(session, "deleted");
-                    self.write_head(connection, 200, None);
-                    self.end_response(connection, Arrival::End);
-                }
-                Ok((_, None)) => self.oracle.violated("a DELETE without a session"),
-                Err(refusal) => self.refuse(connection, &refusal),
-            },
-        }
-    }
-
-    fn on_post(
-        &mut self,
-        connection: u64,
-        headers: &Headers<'_>,
-        frame: &Bytes,
-        message: Envelope<'_>,
-    ) {
-        match self.route(HandshakeHttpRequest::Post(&message), headers) {
-            Err(refusal) => self.refuse(connection, &refusal),
-            Ok((HandshakeRoute::OpenSession, _)) => self.open_session(connection, frame, message),
-            Ok((HandshakeRoute::Respond(_), Some(session))) => {
-                self.respond_with_stream(connection, session, frame, message);
-            }
-            Ok((HandshakeRoute::Accept(_), Some(session))) => {
-                self.note_cancellation(session, frame);
-                let now = self.now;
-                if let Some(live) = self.node.wake(now, session) {
-                    live.handle_message(now, None, frame, message);
-                }
-                self.write_head(connection, 202, None);
-                self.end_response(connection, Arrival::End);
-            }
-            Ok(_) => self.oracle.violated("a POST without a session"),
-        }
-    }
-
-    /// Notes the cancellation of a call that has reached the server, and has no answer yet.
-    fn note_cancellation(&mut self, session: u64, frame: &Bytes) {
-        let cancelled = number_after(frame, "\"requestId\":");
-        let served = self.node.sessions.get(&session);
-        let mut calls = served
-            .into_iter()
-            .flat_map(|served| served.requests.values());
-        if let Some((_, call)) = calls.find(|(_, call)| Some(*call) == cancelled) {
-            self.oracle.on_cancelled(session, *call);
-        }
-    }
-
-    /// Routes a request, and finds its session.
-    fn route(
-        &mut self,
-        request: HandshakeHttpRequest<'_, '_>,
-        headers: &Headers<'_>,
-    ) -> Result<(HandshakeRoute, Option<u64>), Refusal> {
-        let config = HandshakeHttpConfig::new(Revisions::ALL);
-        let routed = route_handshake_request(&config, request, headers)?;
-        let id = match &routed {
-            HandshakeRoute::Respond(RequestSession { id, .. })
-            | HandshakeRoute::Accept(RequestSession { id, .. })
-            | HandshakeRoute::OpenStream(RequestSession { id, .. }) => id.as_ref(),
-            HandshakeRoute::EndSession(id) => Some(id),
-            _ => return Ok((routed, None)),
-        };
-        let found = self.node.find(id);
-        let named = id.and_then(|id| session_number(id.as_str()));
-        if let Some(named) = named {
-            self.oracle
-                .on_status(named, if found.is_some() { 200 } else { 404 });
-        }
-        let found = found.ok_or_else(|| Refusal::unknown_session(None))?;
-        if let Some(session) = self.node.sessions.get_mut(&found) {
-            session.idle_since = self.now;
-        }
-        Ok((routed, Some(found)))
-    }
-
-    pub(super) fn refuse(&mut self, connection: u64, refusal: &Refusal) {
-        let status = refusal.status;
-        self.note(Column::Server, || {
-            format!("{connection}: {status} {}", refusal.error.message)
-        });
-        let mut body = Vec::new();
-        write_error(&mut body, refusal.id.as_ref(), &refusal.error);
-        self.write_head(connection, status, None);
-        self.write(connection, &body);
-        self.end_response(connection, Arrival::End);
-    }
-
-    fn open_session(&mut self, connection: u64, frame: &Bytes, message: Envelope<'_>) {
+    pub(super) fn open_session(&mut self, connection: u64, frame: &Bytes, message: Envelope<'_>) {
         let mut session = Session::new(self.now, Arc::clone(&self.node.session_config));
         session.handle_message(self.now, Some(StreamId::new(0)), frame, message);
         let Some(response) = session.poll_transmit() else {
