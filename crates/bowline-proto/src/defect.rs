@@ -18,8 +18,7 @@ macro_rules! defects {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Those of a server's event log, which the property tests of the log find; the
-            /// simulator has no HTTP sessions.
+            /// Those of a server's event log that its property tests find, too.
             pub const EVENT_LOG: &'static [Self] = &[Self::RepeatedReplay, Self::ForeignReplay];
 
             /// Returns the defect in words.
@@ -99,6 +98,20 @@ defects! {
     RepeatedReplay = "event replayed twice",
     /// An event of another stream is replayed.
     ForeignReplay = "event of another stream replayed",
+    /// The event that the client names is replayed as well.
+    NamedReplay = "named event replayed",
+    /// A stream is resumed although events are gone.
+    SwallowedGap = "gap swallowed",
+    /// A final response is dropped when no connection reads its stream.
+    DroppedAnswer = "answer dropped without its connection",
+    /// An event is appended to the newest stream.
+    WrongStream = "event on the wrong stream",
+    /// A resumed connection begins with the newest id.
+    NewerPriming = "priming id newer than the position",
+    /// The cancellation of a client is ignored.
+    CancelledAnswer = "cancelled request answered",
+    /// Events are kept however old they are.
+    EndlessEvents = "events kept for ever",
 }
 
 #[cfg(feature = "defects")]

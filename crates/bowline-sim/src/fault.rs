@@ -5,22 +5,34 @@ use std::fmt;
 use crate::random::Random;
 
 macro_rules! faults {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+    (
+        link { $($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+ }
+        server { $($(#[doc = $server_doc:literal])+ $server:ident = $server_name:literal,)+ }
+    ) => {
         /// Something that can go wrong.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Fault {
             $($(#[doc = $doc])+ $variant,)+
+            $($(#[doc = $server_doc])+ $server,)+
         }
 
         impl Fault {
             /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+ $(Self::$server,)+];
+
+            /// Those of a link and its transport. A world draws from this list by position, so a
+            /// change of it changes the worlds of all seeds.
+            pub const LINK: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Those of the sessions of a server over HTTP.
+            pub const SERVER: &'static [Self] = &[$(Self::$server,)+];
 
             /// Returns the fault in words.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
+                    $(Self::$server => $server_name,)+
                 }
             }
         }
@@ -28,6 +40,7 @@ macro_rules! faults {
 }
 
 faults! {
+link {
     /// A frame of the server is lost.
     Drop = "drop",
     /// A frame of the client is lost.
@@ -175,6 +188,43 @@ faults! {
     /// Input of an old transport is reported again.
     StaleEvents = "events of an old transport",
 }
+server {
+    /// A connection is cut after an event.
+    CutAtBoundary = "cut at an event boundary",
+    /// A connection is cut within an event.
+    CutInEvent = "cut inside an event",
+    /// A resumed connection is cut before its first event.
+    CutReplay = "cut before the first replayed event",
+    /// A new connection is cut before its first event has arrived.
+    LostPriming = "first event lost",
+    /// The client doesn't read a stream for a while.
+    SlowReader = "slow reader",
+    /// The client resumes where another connection still reads.
+    DisplaceReader = "displaced reader",
+    /// The client resumes from an older event than its last.
+    OldPosition = "resumption from an older event",
+    /// A client names an event of another session.
+    ForeignEventId = "event id of another session",
+    /// A client names an event that was never issued.
+    ForgedEventId = "forged event id",
+    /// A client names what is no event id.
+    GarbageEventId = "garbage event id",
+    /// A client names a session that doesn't exist.
+    UnknownSession = "unknown session id",
+    /// A handler sends more than is kept.
+    EvictEvents = "burst beyond the event log",
+    /// The client stays away until events are too old.
+    ExpireEvents = "absence until events expire",
+    /// The client stays away until its session is forgotten.
+    ExpireSession = "absence until the session expires",
+    /// The client deletes its session while calls are open.
+    DeleteSession = "deletion of a busy session",
+    /// The client answers the server when its question has timed out.
+    LateAnswer = "answer after the timeout of a question",
+    /// An idle session is reduced to its record.
+    NodeIdle = "idle session kept as a record",
+}
+}
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,8 +247,13 @@ impl Faults {
         }
     }
 
-    /// Some, as chance has it.
+    /// Some of a link, as chance has it.
     pub fn draw(random: &mut Random) -> Self {
+        Self::draw_from(Fault::LINK, random)
+    }
+
+    /// Some of these, as chance has it.
+    pub fn draw_from(list: &[Fault], random: &mut Random) -> Self {
         let mut faults = Self::none();
         let count = match random.below(8) {
             0 => 0,
@@ -207,7 +262,7 @@ impl Faults {
         };
         for _ in 0..count {
             let often = random.pick(&[10, 40, 150, 500]).unwrap_or(10);
-            if let Some(fault) = random.pick(Fault::ALL) {
+            if let Some(fault) = random.pick(list) {
                 faults.set(fault, often);
             }
         }

@@ -3,13 +3,17 @@
 use std::io::{stderr, stdout};
 use std::process::ExitCode;
 
-use bowline_sim::{Failure, Fault, SimCarrier, World, run_many};
+use bowline_sim::{
+    Failure, Fault, Scenario, ServerCounts, ServerWorld, SimCarrier, World, run_many,
+};
 
 const USAGE: &str = "\
-usage: scripts/sim --seeds N [--from M] [--carrier pipe|http]
-                                   runs N seeds from M on, on all cores
-       scripts/sim --seed N [--carrier pipe|http] [--trace]
-                                   runs one seed, and shows what happens in it
+usage: scripts/sim --seeds N [--from M] [--carrier pipe|http | --server]
+                                   runs N seeds from M on, on all cores: links over either
+                                   carrier, and for every seventh seed a server, too
+       scripts/sim --seed N [--carrier pipe|http | --server] [--trace]
+                                   runs one seed, and shows what happens in it: to a link,
+                                   or to the HTTP sessions of a server
        scripts/sim --defects [--seeds N]
                                    shows within how many seeds each defect is found
        scripts/sim --faults        lists what can go wrong
@@ -53,7 +57,7 @@ struct Options {
     command: Command,
     seeds: u64,
     first: u64,
-    carrier: Option<SimCarrier>,
+    scenario: Option<Scenario>,
     has_trace: bool,
 }
 
@@ -63,7 +67,7 @@ impl Options {
             command: Command::Many,
             seeds: 20_000,
             first: 0,
-            carrier: None,
+            scenario: None,
             has_trace: false,
         };
         while let Some(argument) = arguments.next() {
@@ -83,8 +87,9 @@ impl Options {
                 "--carrier" => {
                     let name = arguments.next().unwrap_or_default();
                     let carrier = SimCarrier::named(&name).ok_or("pipe or http")?;
-                    options.carrier = Some(carrier);
+                    options.scenario = Some(Scenario::Link(carrier));
                 }
+                "--server" => options.scenario = Some(Scenario::Server),
                 other => return Err(format!("what is {other}?")),
             }
         }
@@ -93,14 +98,20 @@ impl Options {
 }
 
 fn list_faults() -> bool {
-    for fault in Fault::ALL {
-        print_line(&mut stdout(), &format!("{fault}\n"));
+    for (world, faults) in [("link", Fault::LINK), ("server", Fault::SERVER)] {
+        for fault in faults {
+            print_line(&mut stdout(), &format!("{world}: {fault}\n"));
+        }
     }
     true
 }
 
 fn run_one(seed: u64, options: &Options) -> bool {
-    let carrier = options.carrier.unwrap_or(SimCarrier::of_seed(seed));
+    let carrier = match options.scenario {
+        Some(Scenario::Server) => return run_server(seed, options.has_trace),
+        Some(Scenario::Link(carrier)) => carrier,
+        _ => SimCarrier::of_seed(seed),
+    };
     let report = World::new(seed, carrier, options.has_trace).run();
     print_line(&mut stdout(), &report.trace);
     let name = carrier.name();
@@ -113,28 +124,70 @@ fn run_one(seed: u64, options: &Options) -> bool {
     report.violation.is_none()
 }
 
+fn run_server(seed: u64, has_trace: bool) -> bool {
+    let report = ServerWorld::new(seed, has_trace).run();
+    print_line(&mut stdout(), &report.trace);
+    let verdict = report.violation.as_deref().unwrap_or("all holds");
+    let counts = describe_server(&report.counts);
+    print_line(
+        &mut stdout(),
+        &format!("seed {seed}: {counts}: {verdict}\n"),
+    );
+    report.violation.is_none()
+}
+
+/// Returns what happened in worlds of a server.
+fn describe_server(counts: &ServerCounts) -> String {
+    let ServerCounts {
+        worlds,
+        steps,
+        sessions,
+        answers,
+        losses,
+        resumed,
+        refused,
+        log,
+        ..
+    } = counts;
+    let (evicted, expired) = (log.evicted, log.expired);
+    let faults: Vec<String> = counts
+        .faults()
+        .map(|(fault, times)| format!("{fault} {times}"))
+        .collect();
+    format!(
+        "{worlds} servers, {steps} steps, {sessions} sessions, {answers} answers, {losses} losses, \
+         {resumed} streams resumed, {refused} refused, {evicted} events evicted, {expired} expired\n\
+         faults: {}",
+        faults.join(", ")
+    )
+}
+
 fn run_all(options: &Options) -> bool {
     #[expect(
         clippy::disallowed_types,
         reason = "the one place where real time counts: how fast it was"
     )]
     let began = std::time::Instant::now();
-    let summary = run_many(options.first, options.seeds, options.carrier);
+    let summary = run_many(options.first, options.seeds, options.scenario);
     let seconds = began.elapsed().as_secs_f64().max(0.001);
     for failure in summary.failures.iter().take(20) {
         print_line(&mut stdout(), &replay(failure));
     }
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    let rate = summary.worlds as f64 / seconds;
+    let rate = options.seeds as f64 / seconds;
     let line = format!(
         "{} seeds from {}, {} steps, {} calls, {} sessions, {} violations; {seconds:.1} s, {rate:.0} seeds a second\n",
-        summary.worlds,
+        options.seeds,
         options.first,
         summary.steps,
         summary.calls,
         summary.sessions,
         summary.failures.len()
     );
+    if summary.server.worlds > 0 {
+        let counts = describe_server(&summary.server);
+        print_line(&mut stdout(), &format!("{counts}\n"));
+    }
     print_line(&mut stdout(), &line);
     summary.failures.is_empty()
 }
@@ -142,12 +195,15 @@ fn run_all(options: &Options) -> bool {
 fn replay(failure: &Failure) -> String {
     let Failure {
         seed,
-        carrier,
+        scenario,
         violation,
         ..
     } = failure;
-    let carrier = carrier.name();
-    format!("{violation}\n    scripts/sim --seed {seed} --carrier {carrier} --trace\n")
+    let world = match scenario {
+        Scenario::Link(carrier) => format!("--carrier {}", carrier.name()),
+        _ => "--server".into(),
+    };
+    format!("{violation}\n    scripts/sim --seed {seed} {world} --trace\n")
 }
 
 #[cfg(not(feature = "defects"))]

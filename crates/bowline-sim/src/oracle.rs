@@ -6,9 +6,11 @@
 //! - `states`: transitions without gaps, and waits that grow. `edges`: the edges that are listed.
 //! - `wire`: ids, cancellations and responses as the server sees them.
 //! - `delivery`: whether a call was sent, and the report of the link.
+//! - `event_streams`: sessions of a server over HTTP, and resumption: an oracle of its own.
 
 mod delivery;
 mod edges;
+mod event_streams;
 mod states;
 mod wire;
 
@@ -22,6 +24,7 @@ use bowline_types::{Era, Revision};
 use crate::random::Random;
 
 use delivery::Deliveries;
+pub(crate) use event_streams::{Mark, Start, StreamOracle};
 pub(crate) use wire::number_after;
 
 /// The limits that a world configures and that the oracle holds a link to.

@@ -191,10 +191,20 @@ impl EventLog {
     ) -> Result<EventId, AppendError> {
         self.handle_timeout(now);
         let config = self.config;
+        let stream = if defect::is(Defect::WrongStream) {
+            let newest = self.streams.last_key_value();
+            newest.map_or(stream, |(newest, _)| *newest)
+        } else {
+            stream
+        };
         let open = open_stream(&mut self.streams, stream)?;
         let issued = open.head.issued.checked_add(1).and_then(NonZeroU64::new);
         let issued = issued.ok_or(AppendError::NumbersExhausted)?;
         let is_final = matches!(data, EventData::FinalResponse(_));
+        if defect::is(Defect::DroppedAnswer) && is_final && open.reader.is_none() {
+            self.set_ended(stream);
+            return Ok(EventId::new(stream, issued));
+        }
         let id = EventId::new(stream, issued);
         let record = EventRecord::new(id, data);
         open.head.issued = issued.get();
@@ -261,15 +271,25 @@ impl EventLog {
         let stream = last.stream();
         let unknown = ReplayError::UnknownStream(stream);
         let resumed = self.streams.get(&stream).ok_or(unknown)?;
-        resumed.head.check(last)?;
-        let waiting = resumed.head.issued - last.sequence();
+        let mut cursor = last.sequence();
+        if defect::is(Defect::SwallowedGap) {
+            cursor = cursor.max(resumed.head.removed_through);
+        } else {
+            resumed.head.check(last)?;
+        }
+        let mut position = last;
+        if defect::is(Defect::NewerPriming) {
+            position = resumed.head.newest().unwrap_or(last);
+        }
+        let waiting = resumed.head.issued.saturating_sub(cursor);
+        cursor -= u64::from(defect::is(Defect::NamedReplay));
         let backlog = resumed.backlog();
-        let (reader, attached) = self.new_reader(stream, last.sequence(), backlog);
+        let (reader, attached) = self.new_reader(stream, cursor, backlog);
         let displaced = self.set_reader(stream, Some(attached)).is_some();
         self.stats.displaced += u64::from(displaced);
         Ok(Replay {
             reader,
-            position: last,
+            position,
             waiting,
             displaced,
         })

@@ -1,6 +1,6 @@
 //! Seeds in whose worlds something once did not hold.
 
-use bowline_sim::{SimCarrier, World};
+use bowline_sim::{Scenario, ServerWorld, SimCarrier, World};
 
 fn check(seed: u64, carrier: SimCarrier) {
     let report = World::new(seed, carrier, true).run();
@@ -50,5 +50,32 @@ fn two_runs_of_a_seed_are_the_same_to_the_byte() {
             assert!(!report.trace.is_empty());
             assert_eq!(report, run(), "seed {seed}");
         }
+    }
+}
+
+// proves: F-SE-10, F-SE-11, F-SE-12, F-SE-13
+#[test]
+fn nothing_goes_wrong_in_a_thousand_worlds_of_a_server() {
+    let summary = bowline_sim::run_many(0, 1000, Some(Scenario::Server));
+    assert_eq!(summary.failures, []);
+    let counts = summary.server;
+    assert!(
+        counts.answers > 5_000 && counts.resumed > 5_000 && counts.refused > 500,
+        "{counts:?}"
+    );
+    assert!(counts.faults().all(|(_, times)| times > 0), "{counts:?}");
+    assert!(
+        counts.log.evicted_responses > 0 && counts.log.expired_responses > 0,
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn two_runs_of_a_server_are_the_same_to_the_byte() {
+    for seed in 0..100 {
+        let run = || ServerWorld::new(seed, true).run();
+        let report = run();
+        assert!(!report.trace.is_empty());
+        assert_eq!(report, run(), "seed {seed}");
     }
 }

@@ -3,6 +3,7 @@
 use super::EventLog;
 use super::kept_events::{Class, Order};
 use super::record::{EventData, Removal};
+use crate::defect::{self, Defect};
 use crate::outbox::StreamId;
 use crate::time::Instant;
 
@@ -12,6 +13,7 @@ impl EventLog {
         self.now = self.now.max(now);
         while let Some((order, at)) = self.kept.oldest()
             && at + self.config.age <= self.now
+            && !defect::is(Defect::EndlessEvents)
         {
             self.remove_through(order, Removal::Expired);
         }

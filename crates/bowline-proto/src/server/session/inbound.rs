@@ -13,6 +13,7 @@ use crate::batches::ReplyTo;
 use crate::calls::{CallId, Found};
 use crate::close::{CloseReason, PeerFault};
 use crate::codec::{Decoded, TooLarge};
+use crate::defect::{self, Defect};
 use crate::endpoint::{BatchAdmission, CallProgress, ResponseMatch, or_latest_handshake};
 use crate::outbox::StreamId;
 use crate::outcome::Outcome;
@@ -246,6 +247,7 @@ impl Session {
     fn handle_cancelled(&mut self, now: Instant, params: Option<RawJsonRef<'_>>) {
         let params = params.and_then(|params| CancelledParams::from_json(params.as_str()).ok());
         let id = params.and_then(|params| params.request_id);
+        let id = id.filter(|_| !defect::is(Defect::CancelledAnswer));
         match id.and_then(|id| self.endpoint.cancel_peer_request(now, &id)) {
             Some(request) => self
                 .endpoint
