@@ -1,7 +1,8 @@
-//! Two servers in one application of axum, behind a layer that authenticates.
+//! Two servers in one application of axum, which authenticate their clients.
 //!
-//! The layer puts the principal into the extensions of each request, where handlers find it; the
-//! token itself never reaches them. One of the servers also has clients that know only the transport
+//! The servers ask a function who sends each request. Its principal reaches the handlers, the token
+//! itself never does. A layer of axum around the servers would refuse CORS preflights too, which
+//! have no credentials: pages of other origins couldn't use them. One of the servers also has clients that know only the transport
 //! of 2024-11-05.
 //!
 //! `cargo run -p bowline --features http-server --example axum_application`, then
@@ -16,13 +17,11 @@
 use std::io::{Write as _, stdout};
 
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
-use axum::response::Response;
 use axum::routing::get;
-use bowline::server::{HttpConfig, Principal, RunningServer, Server};
-use http::StatusCode;
-use http::header::AUTHORIZATION;
+use bowline::server::{
+    AuthenticationRefusal, HttpConfig, HttpRequestHead, Principal, RunningServer, Server,
+};
+use http::HeaderValue;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,12 +56,11 @@ fn counter() -> Result<RunningServer, bowline::Error> {
 }
 
 fn application(greeter: &RunningServer, counter: &RunningServer) -> Router {
-    let config = HttpConfig::new();
+    let config = HttpConfig::new().authenticate(authenticate);
     let servers = Router::new()
         .route_service("/greeter/mcp", greeter.http_service(config.clone()))
         .route_service("/greeter/sse", greeter.legacy_sse_service(config.clone()))
-        .route_service("/counter/mcp", counter.http_service(config))
-        .layer(from_fn(authenticate));
+        .route_service("/counter/mcp", counter.http_service(config));
     Router::new()
         .route(
             "/",
@@ -72,12 +70,12 @@ fn application(greeter: &RunningServer, counter: &RunningServer) -> Router {
 }
 
 /// Finds out who sends a request. A real one asks a store, and compares in constant time.
-async fn authenticate(mut request: Request, next: Next) -> Result<Response, StatusCode> {
-    match request.headers().get(AUTHORIZATION) {
-        Some(token) if token == "Bearer open-sesame" => {
-            request.extensions_mut().insert(Principal::new("ali"));
-            Ok(next.run(request).await)
+async fn authenticate(head: HttpRequestHead) -> Result<Principal, AuthenticationRefusal> {
+    match head.bearer_token() {
+        Some("open-sesame") => Ok(Principal::new("ali")),
+        _ => {
+            let challenge = HeaderValue::from_static(r#"Bearer realm="greeter""#);
+            Err(AuthenticationRefusal::unauthorized(challenge))
         }
-        _ => Err(StatusCode::UNAUTHORIZED),
     }
 }

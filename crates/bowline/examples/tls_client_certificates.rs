@@ -132,6 +132,10 @@ impl Listener for TlsListener {
             }
         }
     }
+
+    fn local_addr(&self) -> Option<SocketAddr> {
+        self.tcp.local_addr().ok()
+    }
 }
 
 /// Secures a connection, and finds out whose it is.

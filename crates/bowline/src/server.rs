@@ -87,8 +87,9 @@ pub use features::ServerFeatures;
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub use http::{
-    AllowedHosts, AllowedOrigins, BindAddr, HttpBody, HttpConfig, HttpRequestParts, HttpService,
-    HttpStats, InvalidHttpSetting, LegacySseService, PublicUrl, ServerCard, TrustedProxies,
+    AllowedHosts, AllowedOrigins, Authenticate, Authenticated, AuthenticationRefusal, BindAddr,
+    ClientAddr, HttpBody, HttpConfig, HttpRequestHead, HttpRequestParts, HttpService, HttpStats,
+    InvalidHttpSetting, LegacySseService, PublicUrl, ServerCard, TrustedProxies,
 };
 pub use layer::{Next, RequestService, ToolRequest, ToolService};
 pub use output::{IntoToolError, IntoToolResult, Json, ToolError};

@@ -2,13 +2,14 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
@@ -26,19 +27,35 @@ pub(super) const RETRY_DELAYS: (Duration, Duration) =
 pub trait Listener: Send + 'static {
     /// Accepts the next client. Cancel safe: dropping the future loses no client.
     fn accept(&mut self) -> impl Future<Output = io::Result<Stream>> + Send;
+
+    /// Returns the address that clients connect to, where it is an IP address. Default: none. A
+    /// server over HTTP warns of one that others can reach while its hosts are not set.
+    fn local_addr(&self) -> Option<SocketAddr> {
+        None
+    }
 }
 
 impl Listener for TcpListener {
     async fn accept(&mut self) -> io::Result<Stream> {
-        let (stream, address) = Self::accept(self).await?;
-        if let Err(error) = stream.set_nodelay(true) {
-            // At worst the connection is slower, or closed already: that is no reason to end the
-            // listener.
-            tracing::debug!(%error, "TCP_NODELAY can't be set on the socket of a client");
-        }
+        let (stream, address) = accept_tcp(self).await?;
         let (reader, writer) = stream.into_split();
         Ok(Stream::new(reader, writer).with_peer_addr(address.into()))
     }
+
+    fn local_addr(&self) -> Option<SocketAddr> {
+        Self::local_addr(self).ok()
+    }
+}
+
+/// Accepts a client whose small messages are sent at once.
+async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, address) = listener.accept().await?;
+    if let Err(error) = stream.set_nodelay(true) {
+        // At worst the connection is slower, or closed already: that is no reason to end the
+        // listener.
+        tracing::debug!(%error, "TCP_NODELAY can't be set on the socket of a client");
+    }
+    Ok((stream, address))
 }
 
 #[cfg(unix)]
@@ -148,4 +165,20 @@ pub(super) fn is_transient(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::NotConnected | io::ErrorKind::Unsupported
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise a small response waits for the acknowledgement of the one before it (40 ms).
+    #[tokio::test]
+    async fn an_accepted_socket_has_no_delay() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (client, accepted) = tokio::join!(TcpStream::connect(address), accept_tcp(&listener));
+        let (stream, peer) = accepted.unwrap();
+        assert!(stream.nodelay().unwrap());
+        assert_eq!(peer, client.unwrap().local_addr().unwrap());
+    }
 }

@@ -382,6 +382,8 @@ impl Server {
             sessions: SessionSet::new(self.features.sessions.clone()),
             features: self.features,
             tasks,
+            #[cfg(feature = "http-server")]
+            http_counters: Arc::default(),
         }))
     }
 

@@ -15,6 +15,7 @@
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
 //!   `forwarded`, `content`; `head_checks` has those of every service. They look at headers only,
 //!   and allocate nothing for a plain request.
+//! - `authenticate`: the hook that finds out who sends a request, after these checks.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
 //! - `listening`: serving a listener. `connections`: the accept loop, the limit on connections,
 //!   graceful shutdown; within it `connection` (one of them, on hyper), `connection_state` (its
@@ -25,6 +26,7 @@
 //! - `server_card`: what a client may know before it connects, a draft.
 //! - `bind_addr`: where a server listens.
 
+mod authenticate;
 mod authority;
 mod bind_addr;
 mod body;
@@ -52,10 +54,11 @@ mod service;
 mod sessions;
 mod stats;
 
+pub use authenticate::{Authenticate, Authenticated, AuthenticationRefusal, HttpRequestHead};
 pub use bind_addr::BindAddr;
 pub use body::HttpBody;
 pub use config::HttpConfig;
-pub use forwarded::TrustedProxies;
+pub use forwarded::{ClientAddr, TrustedProxies};
 pub use hosts::AllowedHosts;
 pub use invalid_setting::InvalidHttpSetting;
 pub use legacy_sse::LegacySseService;
@@ -65,3 +68,5 @@ pub use request_parts::HttpRequestParts;
 pub use server_card::ServerCard;
 pub use service::HttpService;
 pub use stats::HttpStats;
+
+pub(super) use self::stats::HttpCounters;

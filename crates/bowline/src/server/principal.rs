@@ -11,8 +11,8 @@ use super::extract::{Extract, HandlerInput, HandlerRequirements, Rejection};
 /// The authenticated identity that makes a request, set by a layer or a transport. Cloning it is
 /// cheap.
 ///
-/// A [layer](super::Server::layer) that authenticates requests adds it to the request; where a
-/// whole stream belongs to one principal, use
+/// A [layer](super::Server::layer) that authenticates requests adds it to the request; over HTTP a
+/// hook does that before (`HttpConfig::authenticate`); where a whole stream belongs to one principal, use
 /// [`RunningServer::serve_stream_as`](super::RunningServer::serve_stream_as). A handler gets it with
 /// [`Context::principal`], or as an argument: then it doesn't run without one. Questions that were
 /// asked for one principal can't be answered by another.
@@ -31,10 +31,10 @@ use super::extract::{Extract, HandlerInput, HandlerRequirements, Rejection};
 ///     who.id().to_owned()
 /// });
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Principal(Arc<Inner>);
 
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 struct Inner {
     id: String,
     claims: JsonObject,
@@ -73,6 +73,15 @@ impl Principal {
     }
 }
 
+/// Compares the ids only: a principal is the same with another token, which has other claims.
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Principal {}
+
 /// Prints no claims.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,8 +107,23 @@ impl Extract for Principal {
 
 impl Context {
     /// Returns the principal that makes the request, where a layer or a transport has set one.
+    ///
+    /// Over HTTP it is that of the request itself, with the claims of its own token, also within a
+    /// session that another token has opened.
     pub fn principal(&self) -> Option<Principal> {
         let of_stream = || self.inner().session.principal.clone();
-        self.extension().or_else(of_stream)
+        self.extension()
+            .or_else(|| self.http_principal())
+            .or_else(of_stream)
+    }
+
+    #[cfg(feature = "http-server")]
+    fn http_principal(&self) -> Option<Principal> {
+        self.http_request()?.extensions().get().cloned()
+    }
+
+    #[cfg(not(feature = "http-server"))]
+    fn http_principal(&self) -> Option<Principal> {
+        None
     }
 }

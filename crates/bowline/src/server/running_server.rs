@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::features::ServerFeatures;
 #[cfg(feature = "http-server")]
-use super::http::{HttpConfig, HttpService, LegacySseService};
+use super::http::{HttpConfig, HttpCounters, HttpService, HttpStats, LegacySseService};
 use super::principal::Principal;
 use super::server_core::{Origin, ServerCore};
 use super::session::{ServeSession, SessionShared};
@@ -140,6 +140,18 @@ impl RunningServer {
     #[cfg(feature = "http-server")]
     pub fn legacy_sse_service(&self, config: HttpConfig) -> LegacySseService {
         LegacySseService::new(Arc::clone(&self.0), config)
+    }
+
+    /// Returns how many requests over HTTP were refused, by reason: by its services, and by its
+    /// listeners themselves.
+    #[cfg(feature = "http-server")]
+    pub fn http_stats(&self) -> HttpStats {
+        self.0.http_counters.snapshot()
+    }
+
+    #[cfg(feature = "http-server")]
+    pub(super) fn http_counters(&self) -> &Arc<HttpCounters> {
+        &self.0.http_counters
     }
 
     /// Serves a client that a listener has accepted. A client that sends nothing, or only a part of

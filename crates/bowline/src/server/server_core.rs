@@ -54,6 +54,9 @@ pub(super) struct ServerCore {
     pub(super) sessions: SessionSet,
     pub(super) features: ServerFeatures,
     pub(super) tasks: Arc<TaskStore>,
+    /// Refused requests over HTTP, of all services and listeners.
+    #[cfg(feature = "http-server")]
+    pub(super) http_counters: Arc<super::http::HttpCounters>,
 }
 
 /// The origin of a client's stream.

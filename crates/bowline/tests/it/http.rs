@@ -1,12 +1,17 @@
 //! The server over HTTP.
 #![expect(clippy::unwrap_used, reason = "test support may panic")]
 
+mod authentication;
+mod client_addresses;
+mod cross_origin;
 mod disconnects;
 mod handshake_era;
 mod legacy_sse;
+mod many_clients;
 mod mixed_eras;
 mod mounting;
 mod proxies;
+mod refusal_counts;
 mod request_heads;
 #[cfg(unix)]
 mod server_process;

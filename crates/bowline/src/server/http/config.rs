@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use ::http::request::Parts;
+
+use super::authenticate::{Authenticate, Authentication};
 use super::forwarded::TrustedProxies;
 use super::hosts::AllowedHosts;
 use super::origins::AllowedOrigins;
 use super::public_url::PublicUrl;
+use super::refusal::HttpRefusal;
 use super::server_card::{self, ServerCard};
 
 /// The configuration of a [server](super::super::Server) over HTTP.
@@ -22,6 +26,8 @@ pub struct HttpConfig {
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) allowed_origins: AllowedOrigins,
     pub(super) trusted_proxies: TrustedProxies,
+    authentication: Option<Authentication>,
+    authentication_timeout: Duration,
     pub(super) path: Box<str>,
     pub(super) max_connections: usize,
     pub(super) head_timeout: Duration,
@@ -47,6 +53,8 @@ impl Default for HttpConfig {
             allowed_hosts: AllowedHosts::default(),
             allowed_origins: AllowedOrigins::default(),
             trusted_proxies: TrustedProxies::default(),
+            authentication: None,
+            authentication_timeout: Duration::from_secs(10),
             path: "/mcp".into(),
             max_connections: 1024,
             head_timeout: Duration::from_secs(10),
@@ -161,6 +169,45 @@ impl HttpConfig {
         self
     }
 
+    /// Sets the hook that authenticates each request, before its body is read: an async closure that
+    /// is told the [head](super::HttpRequestHead) of the request and returns its
+    /// [`Principal`](crate::server::Principal), or a
+    /// [refusal](super::AuthenticationRefusal). Default: requests have the principal that the
+    /// listener or a layer has set, or none.
+    ///
+    /// Host, origin and the rest of the head are checked first, and a CORS preflight, which never has
+    /// credentials, is answered without asking the hook; in a layer around the service it would be
+    /// refused. The pages of an allowed origin can read a refusal. `/healthz`, `/readyz` and the
+    /// [server card](Self::server_card) are for everybody. A hook that panics is answered with 500.
+    ///
+    /// ```
+    /// use bowline::server::{AuthenticationRefusal, HttpConfig, HttpRequestHead, Principal};
+    /// use http::HeaderValue;
+    ///
+    /// let config = HttpConfig::new().authenticate(async |head: HttpRequestHead| {
+    ///     match head.bearer_token() {
+    ///         Some("open-sesame") => Ok(Principal::new("ali")),
+    ///         _ => Err(AuthenticationRefusal::unauthorized(
+    ///             HeaderValue::from_static("Bearer"),
+    ///         )),
+    ///     }
+    /// });
+    /// # let _ = config;
+    /// ```
+    #[must_use]
+    pub fn authenticate(mut self, hook: impl Authenticate) -> Self {
+        self.authentication = Some(Authentication::new(hook));
+        self
+    }
+
+    /// Sets how long the [authentication](Self::authenticate) of a request may take. Default 10 s;
+    /// then it is answered with 503 and `Retry-After`.
+    #[must_use]
+    pub fn authentication_timeout(mut self, timeout: Duration) -> Self {
+        self.authentication_timeout = timeout;
+        self
+    }
+
     /// Sets the path of the endpoint. Default `/mcp`. A slash at its end makes no difference; other
     /// paths are answered with 404, apart from `/healthz`, `/readyz` and those of other settings.
     #[must_use]
@@ -245,6 +292,16 @@ impl HttpConfig {
     pub fn server_card(mut self, card: ServerCard) -> Self {
         self.server_card = Some(card);
         self
+    }
+
+    /// Returns the head of a request with its principal, where there is a hook that authenticates.
+    pub(super) async fn authenticated(&self, parts: Parts) -> Result<Parts, HttpRefusal> {
+        let Some(authentication) = &self.authentication else {
+            return Ok(parts);
+        };
+        let client = self.trusted_proxies.client(&parts);
+        let deadline = self.authentication_timeout;
+        authentication.check(parts, client, deadline).await
     }
 
     /// Returns the paths beside that of the endpoint.

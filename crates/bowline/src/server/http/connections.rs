@@ -56,9 +56,9 @@ pub(in crate::server) struct Shutdown {
 /// # Errors
 ///
 /// When the listener fails permanently.
-pub(in crate::server) async fn serve_listener<L, S>(
+pub(in crate::server::http) async fn serve_listener<L, S>(
     listener: L,
-    service: S,
+    endpoint: Endpoint<S>,
     config: &HttpConfig,
     shutdown: Shutdown,
 ) -> Result<(), Error>
@@ -67,8 +67,6 @@ where
     Endpoint<S>: ServeHttp,
     S: Clone,
 {
-    let endpoint = Endpoint::new(service, &config.path, shutdown.signal.clone());
-    let endpoint = endpoint.with_paths(config.further_paths());
     let timeouts = timeouts(config);
     let mut connections = Connections {
         tasks: JoinSet::new(),
@@ -90,10 +88,9 @@ where
 /// be silent for as long as it likes: there is no other one to make room for.
 ///
 /// Cancel safe: dropping the future ends the connection.
-pub(in crate::server) async fn serve_stream<S>(
+pub(in crate::server::http) async fn serve_stream<S>(
     stream: Stream,
-    service: S,
-    config: &HttpConfig,
+    endpoint: Endpoint<S>,
     shutdown: Shutdown,
 ) where
     Endpoint<S>: ServeHttp,
@@ -108,8 +105,6 @@ pub(in crate::server) async fn serve_stream<S>(
         closes_after_request: false,
         end_signal: shutdown.signal.clone(),
     };
-    let endpoint = Endpoint::new(service, &config.path, shutdown.signal.clone());
-    let endpoint = endpoint.with_paths(config.further_paths());
     let state = Arc::new(ConnectionState::new());
     let mut serving = pin!(serve_connection(stream, endpoint, settings, state));
     let mut overdue = pin!(overdue(shutdown));

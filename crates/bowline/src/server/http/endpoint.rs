@@ -10,13 +10,22 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use ::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use ::http::{HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::watch;
 use tower_service::Service;
+
+use super::config::HttpConfig;
+use super::origins::AllowedOrigins;
+use super::refusal::HttpRefusal;
+use super::stats::HttpCounters;
+
+/// When a client should come back that found no room.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A service behind its path, with health checks beside it.
 #[derive(Clone, Debug)]
@@ -27,24 +36,27 @@ pub(super) struct Endpoint<S> {
     others: Arc<[String]>,
     is_draining: watch::Receiver<bool>,
     has_room: bool,
+    origins: Arc<AllowedOrigins>,
+    counters: Arc<HttpCounters>,
 }
 
 impl<S> Endpoint<S> {
     /// Creates the endpoint of a service. `is_draining` is `true` when the server shuts down.
-    pub(super) fn new(service: S, path: &str, is_draining: watch::Receiver<bool>) -> Self {
+    pub(super) fn new(
+        service: S,
+        config: &HttpConfig,
+        is_draining: watch::Receiver<bool>,
+        counters: Arc<HttpCounters>,
+    ) -> Self {
         Self {
             service,
-            path: path.into(),
-            others: Arc::default(),
+            path: (*config.path).into(),
+            others: config.further_paths().into(),
             is_draining,
             has_room: true,
+            origins: Arc::new(config.allowed_origins.clone()),
+            counters,
         }
-    }
-
-    /// Returns the same endpoint, whose service has further paths.
-    pub(super) fn with_paths(mut self, others: Vec<String>) -> Self {
-        self.others = others.into();
-        self
     }
 
     /// Returns the same endpoint for a connection beyond the limit: requests are answered with 503.
@@ -57,30 +69,71 @@ impl<S> Endpoint<S> {
         self.has_room
     }
 
-    /// Returns the answer to a request that doesn't go to the service.
-    fn own_answer<B>(&self, request: &Request<B>) -> Option<Answer> {
-        let path = request.uri().path();
-        let is_endpoint = is_same_path(path, &self.path)
-            || self.others.iter().any(|other| is_same_path(path, other));
-        Some(match path {
-            _ if is_endpoint && self.has_room => return None,
-            _ if is_endpoint => Answer::no_room(),
-            "/healthz" | "/readyz" if !is_get(request.method()) => Answer::only_get(),
-            "/healthz" => Answer::text(StatusCode::OK, "ok"),
-            "/readyz" => self.readiness(),
-            _ => Answer::not_found(&self.path),
-        })
+    /// Returns the answer to a request that doesn't go to the service. The pages of an allowed
+    /// origin can read it.
+    fn own_answer<B>(&self, request: &Request<B>) -> Option<Response<Bytes>> {
+        let mut answer = match self.answer(request).transpose()? {
+            Ok(answer) => answer,
+            Err(refusal) => {
+                self.counters.count(&refusal);
+                refusal.into_response()
+            }
+        };
+        if let Ok(origin) = self.origins.check(request.headers()) {
+            origin.add_headers(answer.headers_mut());
+        }
+        Some(answer)
     }
 
-    fn readiness(&self) -> Answer {
-        if *self.is_draining.borrow() {
-            Answer::text(StatusCode::SERVICE_UNAVAILABLE, "shutting down")
-        } else if self.has_room {
-            Answer::text(StatusCode::OK, "ok")
-        } else {
-            Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections")
+    fn answer<B>(&self, request: &Request<B>) -> Result<Option<Response<Bytes>>, HttpRefusal> {
+        let (path, method) = (request.uri().path(), request.method());
+        let is_endpoint = is_same_path(path, &self.path)
+            || self.others.iter().any(|other| is_same_path(path, other));
+        // Without an answer to its preflight a page can't learn that there is no room.
+        if is_endpoint && (self.has_room || method == Method::OPTIONS) {
+            return Ok(None);
+        }
+        match path {
+            _ if is_endpoint => Err(no_room()),
+            "/healthz" | "/readyz" if !is_get(method) => {
+                Err(HttpRefusal::method_not_allowed(method, "GET, HEAD"))
+            }
+            "/healthz" => Ok(Some(text(StatusCode::OK, "ok"))),
+            "/readyz" => Ok(Some(self.readiness())),
+            _ => Err(not_found(&self.path)),
         }
     }
+
+    fn readiness(&self) -> Response<Bytes> {
+        if *self.is_draining.borrow() {
+            text(StatusCode::SERVICE_UNAVAILABLE, "shutting down")
+        } else if self.has_room {
+            text(StatusCode::OK, "ok")
+        } else {
+            text(StatusCode::SERVICE_UNAVAILABLE, "too many connections")
+        }
+    }
+}
+
+fn no_room() -> HttpRefusal {
+    let message = "too many connections, try again later";
+    HttpRefusal::retry_later(StatusCode::SERVICE_UNAVAILABLE, RETRY_AFTER, message)
+}
+
+/// The code is not -32601: with 404 that is the answer to a method that the server doesn't have.
+fn not_found(endpoint: &str) -> HttpRefusal {
+    let message = format_args!("no MCP endpoint at this path: it is at {endpoint}");
+    HttpRefusal::new(StatusCode::NOT_FOUND, message)
+}
+
+fn text(status: StatusCode, text: &'static str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from_static(text.as_bytes()));
+    *response.status_mut() = status;
+    for (name, value) in [(CONTENT_TYPE, "text/plain"), (CACHE_CONTROL, "no-store")] {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 /// Returns `true` if two paths differ in a slash at their end at most.
@@ -117,7 +170,7 @@ where
 #[derive(Debug)]
 pub(super) enum EndpointFuture<F> {
     Service(F),
-    Own(Option<Answer>),
+    Own(Option<Response<Bytes>>),
 }
 
 impl<F, B> Future for EndpointFuture<F>
@@ -132,7 +185,7 @@ where
                 .map(|response| response.map(EndpointBody::Service)),
             Self::Own(answer) => {
                 let answer = answer.take().expect("it is not polled after its response");
-                Ok(answer.0.map(|text| EndpointBody::Own(Some(text))))
+                Ok(answer.map(|text| EndpointBody::Own(Some(text))))
             }
         })
     }
@@ -173,55 +226,6 @@ impl<B: Body<Data = Bytes> + Unpin> Body for EndpointBody<B> {
                 SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64))
             }
         }
-    }
-}
-
-/// A response that is made here.
-#[derive(Debug)]
-pub(super) struct Answer(Response<Bytes>);
-
-impl Answer {
-    fn text(status: StatusCode, text: &'static str) -> Self {
-        Self::new(status, "text/plain", Bytes::from_static(text.as_bytes()))
-    }
-
-    fn new(status: StatusCode, content_type: &'static str, body: Bytes) -> Self {
-        let mut answer = Self(Response::new(body));
-        *answer.0.status_mut() = status;
-        answer.header(CONTENT_TYPE, content_type);
-        answer.header(CACHE_CONTROL, "no-store");
-        answer
-    }
-
-    /// Creates an error of JSON-RPC without an id: the request was not read.
-    fn error(status: StatusCode, code: i32, message: &str) -> Self {
-        let message = serde_json::Value::from(message);
-        let error = format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":{message}}}}}"#);
-        Self::new(status, "application/json", error.into())
-    }
-
-    fn no_room() -> Self {
-        let message = "too many connections, try again later";
-        let mut answer = Self::error(StatusCode::SERVICE_UNAVAILABLE, -32603, message);
-        answer.header(RETRY_AFTER, "1");
-        answer
-    }
-
-    fn only_get() -> Self {
-        let mut answer = Self::text(StatusCode::METHOD_NOT_ALLOWED, "use GET");
-        answer.header(ALLOW, "GET, HEAD");
-        answer
-    }
-
-    /// Not -32601: with 404 that is the answer to a method that the server doesn't have.
-    fn not_found(endpoint: &str) -> Self {
-        let message = format!("no MCP endpoint at this path: it is at {endpoint}");
-        Self::error(StatusCode::NOT_FOUND, -32600, &message)
-    }
-
-    fn header(&mut self, name: ::http::HeaderName, value: &'static str) {
-        let value = HeaderValue::from_static(value);
-        self.0.headers_mut().insert(name, value);
     }
 }
 

@@ -8,6 +8,7 @@ use ::http::uri::Scheme;
 use ::http::{HeaderMap, HeaderName};
 
 use super::invalid_setting::InvalidHttpSetting;
+use crate::transport::PeerAddr;
 
 /// The proxies whose forwarding headers count.
 ///
@@ -23,6 +24,29 @@ pub struct TrustedProxies {
 struct IpNetwork {
     address: IpAddr,
     prefix: u8,
+}
+
+/// The client of a request, as far as the server can know it.
+///
+/// Behind [trusted proxies](super::HttpConfig::trusted_proxies) it is what the outermost of them
+/// says. Without them it is the peer of the connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientAddr {
+    ip: Option<IpAddr>,
+    scheme: Option<Scheme>,
+}
+
+impl ClientAddr {
+    /// Returns the IP address of the client. `None` where the connection has none, such as a Unix
+    /// socket.
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.ip
+    }
+
+    /// Returns the scheme of the URL that the client uses, where a trusted proxy says it.
+    pub fn scheme(&self) -> Option<&Scheme> {
+        self.scheme.as_ref()
+    }
 }
 
 /// The client's side of a request. Each part is `None` if it isn't known from a trusted proxy;
@@ -93,6 +117,16 @@ impl TrustedProxies {
             }
             Some(peer) if self.trusts(peer) => self.read_x_forwarded(peer, &parts.headers),
             _ => direct,
+        }
+    }
+
+    /// Returns the client of a request.
+    pub(super) fn client(&self, parts: &Parts) -> ClientAddr {
+        let peer = parts.extensions.get::<PeerAddr>().map(PeerAddr::ip);
+        let forwarded = self.resolve(peer, parts);
+        ClientAddr {
+            ip: forwarded.client,
+            scheme: forwarded.scheme,
         }
     }
 

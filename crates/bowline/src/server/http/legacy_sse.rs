@@ -103,7 +103,7 @@ impl LegacySseService {
         Self(Arc::new(Inner {
             router: RouterConfig::new(revisions),
             clock: Clock::start(),
-            counters: HttpCounters::default(),
+            counters: HttpCounters::within(&core.http_counters),
             sessions: LegacySessions::new(config.max_sessions),
             bodies: BodyBudget::of(&config),
             session_config,
@@ -171,13 +171,16 @@ impl Inner {
         B: Body<Data = Bytes> + Send,
     {
         // First, so that the pages of an allowed origin can read every refusal.
-        let origin = match self.config.allowed_origins.check(&parts) {
+        let origin = match self.config.allowed_origins.check(&parts.headers) {
             Ok(origin) => origin,
             Err(refusal) => return self.refuse(refusal),
         };
         let responded = match self.check(&parts, &origin) {
-            Ok(None) if parts.method == Method::GET => self.open(&parts),
-            Ok(None) => self.post(parts, body).await,
+            Ok(None) => match self.config.authenticated(parts).await {
+                Ok(parts) if parts.method == Method::GET => self.open(&parts),
+                Ok(parts) => self.post(parts, body).await,
+                Err(refusal) => Err(refusal),
+            },
             Ok(Some(preflight)) => Ok(preflight.map(|()| HttpBody::empty())),
             Err(refusal) => Err(refusal),
         };
@@ -258,7 +261,7 @@ impl Inner {
                 ));
             }
         };
-        let http = HttpRequestParts::new(parts);
+        let http = HttpRequestParts::new(parts, &self.config.trusted_proxies);
         let limit = self.config.max_streams_per_session;
         let mut message = Some(message);
         let taken = poll_fn(|cx| match message.take() {

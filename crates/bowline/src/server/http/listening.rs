@@ -1,10 +1,12 @@
 //! Serving HTTP on a listener, or on one stream of bytes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::bind_addr::BindAddr;
 use super::config::HttpConfig;
 use super::connections::{self, Shutdown};
+use super::endpoint::Endpoint;
 use super::routes::Routes;
 use super::stats::refuses_public_hosts;
 use crate::error::{Error, ErrorKind};
@@ -61,14 +63,6 @@ impl RunningServer {
         let listener = address.bind().await.map_err(|error| {
             Error::new(ErrorKind::Transport, error.to_string()).in_operation("serve_http")
         })?;
-        if let Ok(bound) = listener.local_addr()
-            && refuses_public_hosts(bound.ip(), &config.allowed_hosts)
-        {
-            tracing::warn!(
-                address = %bound,
-                "requests to public host names are refused: set HttpConfig::allowed_hosts"
-            );
-        }
         self.serve_http_listener(listener, config).await
     }
 
@@ -98,8 +92,16 @@ impl RunningServer {
         listener: impl Listener,
         config: HttpConfig,
     ) -> Result<(), Error> {
-        let service = Routes::new(self, &config);
-        connections::serve_listener(listener, service, &config, self.http_shutdown()).await
+        if let Some(bound) = listener.local_addr()
+            && refuses_public_hosts(bound.ip(), &config.allowed_hosts)
+        {
+            tracing::warn!(
+                address = %bound,
+                "requests to public host names are refused: set HttpConfig::allowed_hosts"
+            );
+        }
+        let endpoint = self.http_endpoint(&config);
+        connections::serve_listener(listener, endpoint, &config, self.http_shutdown()).await
     }
 
     /// Serves HTTP on one stream of bytes, until the client closes it or the server is [shut
@@ -107,8 +109,18 @@ impl RunningServer {
     ///
     /// Cancel safe: dropping the future ends the connection.
     pub async fn serve_http_stream(&self, stream: Stream, config: HttpConfig) {
-        let service = Routes::new(self, &config);
-        connections::serve_stream(stream, service, &config, self.http_shutdown()).await;
+        let endpoint = self.http_endpoint(&config);
+        connections::serve_stream(stream, endpoint, self.http_shutdown()).await;
+    }
+
+    fn http_endpoint(&self, config: &HttpConfig) -> Endpoint<Routes> {
+        let counters = Arc::clone(self.http_counters());
+        Endpoint::new(
+            Routes::new(self, config),
+            config,
+            self.end_signal(),
+            counters,
+        )
     }
 
     fn http_shutdown(&self) -> Shutdown {

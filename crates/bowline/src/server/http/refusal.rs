@@ -18,7 +18,7 @@ pub(super) struct HttpRefusal {
     status: StatusCode,
     /// Boxed, so that the checks return a small `Result`.
     body: Box<(Option<RequestId>, ErrorObject)>,
-    header: Option<(HeaderName, HeaderValue)>,
+    headers: Vec<(HeaderName, HeaderValue)>,
     closes_connection: bool,
 }
 
@@ -29,6 +29,8 @@ pub(super) enum RefusalKind {
     Host,
     /// The origin is malformed or not listed.
     Origin,
+    /// The credentials are missing, malformed or not sufficient.
+    Authentication,
     /// Anything else, counted by the status.
     Other,
 }
@@ -51,7 +53,7 @@ impl HttpRefusal {
             kind: RefusalKind::Other,
             status,
             body: Box::new((id, error)),
-            header: None,
+            headers: Vec::new(),
             closes_connection: false,
         }
     }
@@ -100,16 +102,16 @@ impl HttpRefusal {
         self
     }
 
-    /// The same refusal with a header of its own. It has at most one.
+    /// The same refusal with one more header.
     #[must_use]
     pub(super) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.headers.push((name, value));
         self
     }
 
-    /// Returns `true` if it has a header of its own.
-    pub(super) fn has_header(&self) -> bool {
-        self.header.is_some()
+    /// Returns `true` if it has headers of its own.
+    pub(super) fn has_headers(&self) -> bool {
+        !self.headers.is_empty()
     }
 
     /// The same refusal, after which the connection is closed: the rest of the request isn't read.
@@ -136,7 +138,9 @@ impl HttpRefusal {
         if self.closes_connection {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        headers.extend(self.header);
+        for (name, value) in self.headers {
+            headers.append(name, value);
+        }
         response
     }
 }

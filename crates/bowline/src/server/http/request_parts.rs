@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use ::http::{Extensions, HeaderMap, Method, Uri, Version, header, request};
 
-use super::super::context::Context;
+use super::forwarded::{ClientAddr, TrustedProxies};
+use crate::server::context::Context;
 
 /// The HTTP parts of the request in which a message arrived: its method, URI and headers, and what
 /// layers have added to its [extensions](Self::extensions), such as the address of the peer.
 ///
 /// `Authorization`, `Proxy-Authorization` and `Cookie` are not among the headers: a token must not
-/// reach what a handler calls or logs. A layer that authenticates puts the
+/// reach what a handler calls or logs. [Authentication](super::HttpConfig::authenticate) puts the
 /// [`Principal`](crate::server::Principal) into the extensions.
 ///
 /// A handler gets it with [`Context::http_request`], or as an argument by
@@ -25,10 +26,12 @@ struct Inner {
     version: Version,
     headers: HeaderMap,
     extensions: Extensions,
+    client: ClientAddr,
 }
 
 impl HttpRequestParts {
-    pub(in super::super) fn new(parts: request::Parts) -> Self {
+    pub(super) fn new(parts: request::Parts, proxies: &TrustedProxies) -> Self {
+        let client = proxies.client(&parts);
         let mut headers = parts.headers;
         for secret in SECRET_HEADERS {
             headers.remove(secret);
@@ -39,6 +42,7 @@ impl HttpRequestParts {
             version: parts.version,
             headers,
             extensions: parts.extensions,
+            client,
         }))
     }
 
@@ -60,6 +64,12 @@ impl HttpRequestParts {
     /// Returns the headers, without credentials.
     pub fn headers(&self) -> &HeaderMap {
         &self.0.headers
+    }
+
+    /// Returns the client's address and scheme, as far as they are known: behind [trusted
+    /// proxies](super::HttpConfig::trusted_proxies) they are not those of the connection.
+    pub fn client(&self) -> &ClientAddr {
+        &self.0.client
     }
 
     /// Returns what layers and the listener have added to the request.

@@ -15,7 +15,7 @@ use super::sessions::TooManySessions;
 use crate::server::round_state_seal::RoundSeal;
 
 /// How long a client should wait after a limit that is reached now.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Returns a response of a request as JSON.
 pub(super) fn json(transmit: Transmit) -> Response<HttpBody> {

@@ -87,7 +87,7 @@ impl HttpService {
             router,
             handshake,
             clock,
-            counters: HttpCounters::default(),
+            counters: HttpCounters::within(&core.http_counters),
             sessions: SessionMap::new(clock, &config),
             bodies: BodyBudget::of(&config),
             latest: Mutex::new((ServerCapabilities::new(), Arc::clone(&stateless))),
@@ -150,12 +150,15 @@ impl Inner {
             return response.unwrap_or_else(|refusal| self.refuse(refusal));
         }
         // First, so that the pages of an allowed origin can read every refusal.
-        let origin = match self.config.allowed_origins.check(&parts) {
+        let origin = match self.config.allowed_origins.check(&parts.headers) {
             Ok(origin) => origin,
             Err(refusal) => return self.refuse(refusal),
         };
         let mut response = match self.check(&parts, &origin) {
-            Ok(None) => self.dispatch(parts, body).await,
+            Ok(None) => match self.config.authenticated(parts).await {
+                Ok(parts) => self.dispatch(parts, body).await,
+                Err(refusal) => self.refuse(refusal),
+            },
             Ok(Some(preflight)) => preflight.map(|()| HttpBody::empty()),
             Err(refusal) => self.refuse(refusal),
         };
@@ -204,7 +207,7 @@ impl Inner {
 
     /// Counts a refusal, and makes it a response.
     fn refuse(&self, mut refusal: HttpRefusal) -> Response<HttpBody> {
-        if refusal.status() == StatusCode::METHOD_NOT_ALLOWED && !refusal.has_header() {
+        if refusal.status() == StatusCode::METHOD_NOT_ALLOWED && !refusal.has_headers() {
             refusal = refusal.with_header(ALLOW, HeaderValue::from_static(METHODS));
         }
         self.counters.count(&refusal);
@@ -227,7 +230,7 @@ impl Inner {
         let post = Post {
             frame: &frame,
             principal: parts.extensions.get::<Principal>().cloned(),
-            http: HttpRequestParts::new(parts),
+            http: HttpRequestParts::new(parts, &self.config.trusted_proxies),
         };
         match target {
             Target::Stateless(message) => {

@@ -1,6 +1,7 @@
 //! Counters of refused requests, and the warning about a public server without a list of hosts.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::hosts::AllowedHosts;
@@ -14,6 +15,8 @@ pub struct HttpStats {
     pub host_rejections: u64,
     /// Requests whose origin was ambiguous or not allowed.
     pub origin_rejections: u64,
+    /// Requests whose credentials were missing, malformed or not sufficient.
+    pub authentication_rejections: u64,
     /// Requests with a method that isn't served (405).
     pub method_rejections: u64,
     /// Requests with a media type or an encoding that isn't served (406, 415).
@@ -30,23 +33,38 @@ pub struct HttpStats {
 
 /// The counters behind [`HttpStats`], shared by all connections.
 #[derive(Debug, Default)]
-pub(super) struct HttpCounters {
+pub(in crate::server) struct HttpCounters {
     host: AtomicU64,
     origin: AtomicU64,
+    authentication: AtomicU64,
     method: AtomicU64,
     content: AtomicU64,
     size: AtomicU64,
     timeout: AtomicU64,
     busy: AtomicU64,
     other: AtomicU64,
+    /// The counters of the server, where these are of one of its services.
+    of_server: Option<Arc<Self>>,
 }
 
 impl HttpCounters {
+    /// Creates the counters of a service, whose refusals count for its server as well.
+    pub(super) fn within(of_server: &Arc<Self>) -> Self {
+        Self {
+            of_server: Some(Arc::clone(of_server)),
+            ..Self::default()
+        }
+    }
+
     /// Counts a refusal. Once for each, where its response is made.
     pub(super) fn count(&self, refusal: &HttpRefusal) {
+        if let Some(of_server) = &self.of_server {
+            of_server.count(refusal);
+        }
         let counter = match (refusal.kind, refusal.status().as_u16()) {
             (RefusalKind::Host, _) => &self.host,
             (RefusalKind::Origin, _) => &self.origin,
+            (RefusalKind::Authentication, _) => &self.authentication,
             (RefusalKind::Other, 405) => &self.method,
             (RefusalKind::Other, 406 | 415) => &self.content,
             (RefusalKind::Other, 413 | 431) => &self.size,
@@ -58,11 +76,12 @@ impl HttpCounters {
     }
 
     /// Returns the counts. They are read one after another, without a lock.
-    pub(super) fn snapshot(&self) -> HttpStats {
+    pub(in crate::server) fn snapshot(&self) -> HttpStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         HttpStats {
             host_rejections: read(&self.host),
             origin_rejections: read(&self.origin),
+            authentication_rejections: read(&self.authentication),
             method_rejections: read(&self.method),
             content_rejections: read(&self.content),
             size_rejections: read(&self.size),
@@ -93,6 +112,7 @@ mod tests {
         counters.count(&HttpRefusal::forbidden(RefusalKind::Host, ""));
         counters.count(&HttpRefusal::bad_request("").counted_as(RefusalKind::Host));
         counters.count(&HttpRefusal::forbidden(RefusalKind::Origin, ""));
+        counters.count(&HttpRefusal::forbidden(RefusalKind::Authentication, ""));
         for status in [400, 403, 404, 405, 406, 408, 413, 415, 429, 431, 503] {
             let status = StatusCode::from_u16(status).expect("a status");
             counters.count(&HttpRefusal::new(status, ""));
@@ -100,6 +120,7 @@ mod tests {
         let expected = HttpStats {
             host_rejections: 2,
             origin_rejections: 1,
+            authentication_rejections: 1,
             method_rejections: 1,
             content_rejections: 2,
             size_rejections: 2,

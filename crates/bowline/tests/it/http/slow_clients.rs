@@ -68,7 +68,9 @@ async fn bodies_that_are_being_received_are_limited_together() {
     const LIMIT: usize = 1024 * 1024;
     let config = HttpConfig::new()
         .max_body_bytes(LIMIT)
-        .max_pending_body_bytes(2 * LIMIT);
+        .max_pending_body_bytes(2 * LIMIT)
+        // Those that wait must not give up before the last one has come, however busy the machine.
+        .body_timeout(Duration::from_secs(600));
     let server = SocketServer::start(server(), config).await;
     let blanks = vec![b' '; LIMIT - 1];
     let large = RawRequest::call(1, "echo").replace("Content-Length", LIMIT.to_string());

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use bowline::server::{HttpBody, HttpConfig, HttpService, Server};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use tower_service::Service as _;
 pub(crate) struct HttpClient {
     pub(crate) service: HttpService,
     headers: Vec<(&'static str, String)>,
+    extensions: Extensions,
 }
 
 /// A response, whose body is read on demand.
@@ -46,6 +47,7 @@ impl HttpClient {
                 ("content-type", "application/json".to_owned()),
                 ("accept", "application/json, text/event-stream".to_owned()),
             ],
+            extensions: Extensions::new(),
         }
     }
 
@@ -53,6 +55,12 @@ impl HttpClient {
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.retain(|(known, _)| *known != name);
         self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Adds what a listener or a layer knows of each request.
+    pub(crate) fn extension<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.extensions.insert(value);
         self
     }
 
@@ -66,6 +74,7 @@ impl HttpClient {
         let mut request = Request::new(Full::new(body.into()));
         *request.method_mut() = method;
         *request.uri_mut() = "/mcp".parse().unwrap();
+        *request.extensions_mut() = self.extensions.clone();
         for (name, value) in &self.headers {
             request.headers_mut().append(*name, value.parse().unwrap());
         }

@@ -98,6 +98,10 @@ fn shutdown() -> (watch::Sender<bool>, Shutdown) {
     (end, Shutdown { signal, deadline })
 }
 
+fn endpoint(service: Echo, config: &HttpConfig, shutdown: &Shutdown) -> Endpoint<Echo> {
+    Endpoint::new(service, config, shutdown.signal.clone(), Arc::default())
+}
+
 impl Server {
     async fn start(config: HttpConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -105,8 +109,11 @@ impl Server {
         let (end, shutdown) = shutdown();
         let (service, peers) = echo();
         let state = Arc::clone(&service.0);
+        let endpoint = endpoint(service, &config, &shutdown);
         let serving =
-            tokio::spawn(async move { serve_listener(listener, service, &config, shutdown).await });
+            tokio::spawn(
+                async move { serve_listener(listener, endpoint, &config, shutdown).await },
+            );
         Self {
             address,
             end,
@@ -181,9 +188,10 @@ fn in_memory() -> (
     let (end, shutdown) = shutdown();
     let (service, _) = echo();
     let state = Arc::clone(&service.0);
+    let endpoint = endpoint(service, &HttpConfig::new(), &shutdown);
     let serving = tokio::spawn(async move {
         let stream = Stream::new(reader, writer);
-        serve_stream(stream, service, &HttpConfig::new(), shutdown).await;
+        serve_stream(stream, endpoint, shutdown).await;
     });
     (ours, state, end, serving)
 }
@@ -206,8 +214,9 @@ async fn a_unix_socket_is_served() {
     let listener = tokio::net::UnixListener::bind(&path).unwrap();
     let (end, shutdown) = shutdown();
     let (service, _peers) = echo();
+    let endpoint = endpoint(service, &HttpConfig::new(), &shutdown);
     let serving = tokio::spawn(async move {
-        serve_listener(listener, service, &HttpConfig::new(), shutdown).await
+        serve_listener(listener, endpoint, &HttpConfig::new(), shutdown).await
     });
     let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
     stream.write_all(GET).await.unwrap();
@@ -323,9 +332,9 @@ async fn a_small_response_is_one_write() {
         let (_end, shutdown) = shutdown();
         let (service, _peers) = echo();
         let stream = Stream::new(reader, CountWrites(writer, count, is_vectored));
-        let config = HttpConfig::new();
+        let endpoint = endpoint(service, &HttpConfig::new(), &shutdown);
         let serving = tokio::spawn(async move {
-            serve_stream(stream, service, &config, shutdown).await;
+            serve_stream(stream, endpoint, shutdown).await;
         });
         let request = b"POST /mcp HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello";
         ours.write_all(request).await.unwrap();

@@ -21,6 +21,11 @@ impl Service<Request<()>> for Hello {
     }
 }
 
+fn endpoint(path: &str, is_draining: watch::Receiver<bool>) -> Endpoint<Hello> {
+    let config = HttpConfig::new().path(path);
+    Endpoint::new(Hello, &config, is_draining, Arc::default())
+}
+
 async fn answer(endpoint: &Endpoint<Hello>, method: Method, path: &str) -> (u16, String) {
     let request = Request::builder()
         .method(method)
@@ -36,7 +41,7 @@ async fn answer(endpoint: &Endpoint<Hello>, method: Method, path: &str) -> (u16,
 #[tokio::test]
 async fn only_the_endpoint_is_served() {
     let (_end, is_draining) = watch::channel(false);
-    let endpoint = Endpoint::new(Hello, "/base/mcp", is_draining.clone());
+    let endpoint = endpoint("/base/mcp", is_draining.clone());
     for path in ["/base/mcp", "/base/mcp/", "/base/mcp?a=b"] {
         let (status, body) = answer(&endpoint, Method::POST, path).await;
         assert_eq!((status, &*body), (200, "hello"), "{path}");
@@ -60,7 +65,7 @@ async fn only_the_endpoint_is_served() {
                 .contains("/base/mcp")
         );
     }
-    let root = Endpoint::new(Hello, "/", is_draining);
+    let root = self::endpoint("/", is_draining);
     assert_eq!(answer(&root, Method::POST, "/").await.0, 200);
     assert_eq!(answer(&root, Method::POST, "/mcp").await.0, 404);
 }
@@ -68,7 +73,7 @@ async fn only_the_endpoint_is_served() {
 #[tokio::test]
 async fn readiness_ends_with_the_server() {
     let (end, is_draining) = watch::channel(false);
-    let endpoint = Endpoint::new(Hello, "/mcp", is_draining);
+    let endpoint = endpoint("/mcp", is_draining);
     let status = async |path| answer(&endpoint, Method::GET, path).await.0;
     assert_eq!(
         (status("/healthz").await, status("/readyz").await),

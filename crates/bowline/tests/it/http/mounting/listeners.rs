@@ -1,17 +1,20 @@
 //! Our own listeners, on all kinds of streams.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bowline::server::{HttpConfig, Listener, Principal, RunningServer};
+use bowline::server::{AllowedHosts, HttpConfig, Listener, Principal, RunningServer};
 use bowline::transport::Stream;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
+use tracing::Level;
 
 use super::{Tenant, named};
+use crate::collected::Collected;
 use crate::http::support::request;
 use crate::http::wire::{Wire, WireEvents, text};
 
@@ -94,6 +97,46 @@ async fn streams_of_all_kinds_are_served() {
         check(is_http2, ours).await;
     }
     let _ = std::fs::remove_dir_all(directory);
+}
+
+/// A listener at an address, which nobody connects to.
+struct At(Option<SocketAddr>);
+
+impl Listener for At {
+    async fn accept(&mut self) -> io::Result<Stream> {
+        std::future::pending().await
+    }
+
+    fn local_addr(&self) -> Option<SocketAddr> {
+        self.0
+    }
+}
+
+// proves: SE-3
+#[tokio::test]
+async fn a_public_listener_without_hosts_is_warned_of() {
+    let warnings = async |listener: At, config: HttpConfig| {
+        let collected = Collected::up_to(Level::WARN);
+        let _guard = tracing::subscriber::set_default(collected.clone());
+        let server = named("listening").build().unwrap();
+        server.shut_down();
+        server.serve_http_listener(listener, config).await.unwrap();
+        collected.messages(Level::WARN)
+    };
+    let at = |address: &str| At(Some(address.parse().unwrap()));
+    let warning = "requests to public host names are refused: set HttpConfig::allowed_hosts";
+    for address in ["0.0.0.0:80", "192.0.2.1:80", "[::]:80"] {
+        let hosts = AllowedHosts::new(["mcp.example"]).unwrap();
+        let listed = HttpConfig::new().allowed_hosts(hosts);
+        assert_eq!(warnings(at(address), HttpConfig::new()).await, [warning]);
+        assert!(warnings(at(address), listed).await.is_empty(), "{address}");
+    }
+    for listener in [at("127.0.0.1:80"), at("[::1]:80"), At(None)] {
+        assert!(warnings(listener, HttpConfig::new()).await.is_empty());
+    }
+    // A socket says its own.
+    let public = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    assert!(Listener::local_addr(&public).unwrap().ip().is_unspecified());
 }
 
 #[tokio::test]

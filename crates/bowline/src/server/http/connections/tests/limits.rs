@@ -24,7 +24,7 @@ async fn a_head_that_takes_too_long_closes_the_connection() {
             end_signal: shutdown.signal.clone(),
         };
         let state = Arc::new(ConnectionState::new());
-        let endpoint = Endpoint::new(echo().0, "/mcp", shutdown.signal);
+        let endpoint = endpoint(echo().0, &config, &shutdown);
         let start = Instant::now();
         serve_connection(Stream::new(reader, writer), endpoint, settings, state).await;
         assert_eq!(start.elapsed().as_secs(), 10, "{head:?}");
@@ -43,7 +43,7 @@ async fn an_idle_connection_is_closed_later() {
     };
     let state = Arc::new(ConnectionState::new());
     let (service, _peers) = echo();
-    let endpoint = Endpoint::new(service, "/mcp", shutdown.signal);
+    let endpoint = endpoint(service, &HttpConfig::new(), &shutdown);
     let stream = Stream::new(reader, writer);
     let start = Instant::now();
     let serving = tokio::spawn(serve_connection(stream, endpoint, settings, state));
@@ -152,10 +152,11 @@ async fn errors_of_accepting_are_waited_out() {
     let (clients, receiver) = mpsc::channel(1);
     let (_end, shutdown) = shutdown();
     let (service, _peers) = echo();
+    let endpoint = endpoint(service, &HttpConfig::new(), &shutdown);
     let serving = tokio::spawn(async move {
         serve_listener(
             Failing(codes, receiver),
-            service,
+            endpoint,
             &HttpConfig::new(),
             shutdown,
         )
