@@ -206,13 +206,12 @@ impl Reply {
 
     /// Reads an event that has an id and no data, with which a stream begins from 2025-11-25 on.
     pub(crate) async fn priming(&mut self) -> String {
-        let event = self.next_chunk().await.unwrap();
-        let (id, rest) = event
-            .strip_prefix("id: ")
-            .unwrap()
-            .split_once('\n')
-            .unwrap();
-        assert_eq!(rest, "retry: 1000\ndata: \n\n");
+        let chunk = self.next_chunk().await.unwrap();
+        let (event, rest) = chunk.split_once("\n\n").unwrap();
+        let (id, fields) = event.split_once('\n').unwrap();
+        let id = id.strip_prefix("id: ").unwrap();
+        assert_eq!(fields, "retry: 1000\ndata: ");
+        self.unread = rest.to_owned();
         self.last_id = Some(id.to_owned());
         id.to_owned()
     }
