@@ -108,6 +108,8 @@ defects! {
     WrongStream = "event on the wrong stream",
     /// A resumed connection begins with the newest id.
     NewerPriming = "priming id newer than the position",
+    /// A stream that is continued leaves out what was not read.
+    SkippedUnread = "unread events skipped",
     /// The cancellation of a client is ignored.
     CancelledAnswer = "cancelled request answered",
     /// Events are kept however old they are.

@@ -49,6 +49,7 @@ fn every_defect_of_resumption_is_found_as_such() {
         (Defect::DroppedAnswer, "ended without its answer"),
         (Defect::WrongStream, "on the stream of"),
         (Defect::NewerPriming, "two positions"),
+        (Defect::SkippedUnread, "is next"),
         (Defect::CancelledAnswer, "which was cancelled"),
         (Defect::EndlessEvents, "outlive their age"),
     ] {

@@ -322,7 +322,10 @@ impl EventLog {
     ) -> Result<Continued, AppendError> {
         self.handle_timeout(now);
         let continued = open_stream(&mut self.streams, stream)?;
-        let cursor = continued.read_through.max(continued.head.removed_through);
+        let mut cursor = continued.read_through.max(continued.head.removed_through);
+        if defect::is(Defect::SkippedUnread) {
+            cursor = continued.head.issued;
+        }
         let backlog = continued.backlog();
         let (reader, attached) = self.new_reader(stream, cursor, backlog);
         let displaced = self.set_reader(stream, Some(attached)).is_some();

@@ -172,6 +172,14 @@ impl StreamOracle {
         }
     }
 
+    /// The server goes on with the stream of its own messages: from this one on, or, where messages
+    /// are gone, from any.
+    pub(crate) fn on_server_stream_continued(&mut self, connection: u64, next: Option<u64>) {
+        if let Some(reading) = self.reading.get_mut(&connection) {
+            reading.position.next = next;
+        }
+    }
+
     // What clients see.
 
     /// A client sends a request whose response is a stream.

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use super::http::Arrival;
 use super::{ServerWorld, SimEvent};
 use crate::fault::Fault;
-use crate::oracle::number_after;
+use crate::oracle::{Mark, number_after};
 use crate::trace_text::Column;
 
 /// When clients should come back, as the server tells them.
@@ -71,19 +71,7 @@ impl ServerWorld {
             return;
         };
         let Some(last) = last else {
-            let stream = session.next_stream();
-            let reader = match session.log.open(now, stream) {
-                Ok(reader) => reader,
-                Err(error) => return self.refuse_stream(connection, error),
-            };
-            if session.has_priming() {
-                let _ = session.log.append(now, stream, EventData::Priming);
-            }
-            if let Some(replaced) = session.server_stream.replace(stream) {
-                let _ = session.log.end(now, replaced);
-            }
-            self.oracle.on_server_stream_opened(connection);
-            return self.attach(connection, number, reader, false);
+            return self.open_server_stream_for(connection, number);
         };
         let id = EventId::parse(last.as_bytes()).map_err(ReplayError::from);
         match id.and_then(|id| session.log.replay(now, id)) {
@@ -102,6 +90,45 @@ impl ServerWorld {
                 self.refuse(connection, &error.refusal());
             }
         }
+    }
+
+    /// Answers a GET without an id: with the stream of the server's own messages, from what no
+    /// connection was sent.
+    fn open_server_stream_for(&mut self, connection: u64, number: u64) {
+        let now = self.now;
+        let Some(session) = self.node.sessions.get_mut(&number) else {
+            return;
+        };
+        let current = session.server_stream;
+        let continued = current.and_then(|stream| session.log.continue_stream(now, stream).ok());
+        if let Some(continued) = continued {
+            let has_priming = session.has_priming();
+            let (sent, next) = session.server_sent;
+            let position = continued.position;
+            // Otherwise events were removed before a connection was sent them.
+            let head = session.log.head(continued.reader.stream());
+            let is_whole = head.is_some_and(|head| head.removed_through <= sent);
+            let next = is_whole.then_some(next);
+            self.oracle.on_server_stream_continued(connection, next);
+            self.attach(connection, number, continued.reader, true);
+            if let Some(position) = position.filter(|_| has_priming) {
+                let mut priming = Vec::new();
+                write_priming(&mut priming, position.text().as_str(), Some(RETRY));
+                self.write(connection, &priming);
+            }
+            return;
+        }
+        let stream = session.next_stream();
+        let reader = match session.log.open(now, stream) {
+            Ok(reader) => reader,
+            Err(error) => return self.refuse_stream(connection, error),
+        };
+        if session.has_priming() {
+            let _ = session.log.append(now, stream, EventData::Priming);
+        }
+        session.server_stream = Some(stream);
+        self.oracle.on_server_stream_opened(connection);
+        self.attach(connection, number, reader, false);
     }
 
     fn refuse_stream(&mut self, connection: u64, error: OpenStreamError) {
@@ -192,6 +219,10 @@ impl ServerWorld {
             match session.log.poll_read(self.now, reader) {
                 Read::Pending => return,
                 Read::Event(event) => {
+                    if session.server_stream == Some(event.id.stream()) {
+                        let next = Mark::parse(event.data.as_bytes()).map(|mark| mark.index + 1);
+                        session.note_server_sent(event.id.sequence(), next);
+                    }
                     let mut bytes = Vec::new();
                     event.write_sse(&mut bytes, Some(RETRY));
                     self.write_event(connection, &bytes);

@@ -48,6 +48,9 @@ pub(super) struct ServedSession {
     /// The streams of the calls.
     pub(super) requests: BTreeMap<RequestKey, (StreamId, u64)>,
     pub(super) server_stream: Option<StreamId>,
+    /// The newest event of that stream that a connection was sent, and the index of the message after
+    /// it.
+    pub(super) server_sent: (u64, u64),
     next_stream: u64,
     streams: usize,
     id: SessionId,
@@ -98,6 +101,15 @@ impl ServedSession {
     /// Returns `true` if streams begin with a priming event.
     pub(super) fn has_priming(&self) -> bool {
         self.revision() >= Some(Revision::V2025_11_25)
+    }
+
+    /// A connection was sent an event of the server's own stream, whose message, if it has one, is
+    /// the one before `next`.
+    pub(super) fn note_server_sent(&mut self, sequence: u64, next: Option<u64>) {
+        let (newest, index) = self.server_sent;
+        if sequence > newest {
+            self.server_sent = (sequence, next.unwrap_or(index));
+        }
     }
 
     pub(super) fn next_stream(&mut self) -> StreamId {
@@ -245,6 +257,7 @@ impl ServerWorld {
             log: EventLog::new(self.node.log_config),
             requests: BTreeMap::new(),
             server_stream: None,
+            server_sent: (0, 0),
             next_stream: first_stream,
             streams: 0,
             id,

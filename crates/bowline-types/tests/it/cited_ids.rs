@@ -70,9 +70,6 @@ const PENDING: &[(&str, &str)] = &[
     ("F-SE-02", "the HTTP client"),
     ("F-SE-04", "the HTTP client"),
     ("F-SE-05", "the HTTP client"),
-    ("F-SE-10", "resumption over sockets; the core is tested"),
-    ("F-SE-11", "resumption over sockets; the core is tested"),
-    ("F-SE-12", "resumption over sockets; the core is tested"),
     ("F-SE-15", "sessions in a store"),
     ("F-CP-16", "Windows, which is not tested"),
     ("F-SD-05", "the HTTP client"),
@@ -81,13 +78,6 @@ const PENDING: &[(&str, &str)] = &[
         "a clock that runs while the machine sleeps; a keepalive notices it",
     ),
     ("F-CK-04", "authorization: tokens that expire"),
-    ("TR-40", "resumption"),
-    ("TR-60", "resumption"),
-    ("TR-61", "resumption"),
-    ("TR-63", "resumption"),
-    ("TR-64", "resumption"),
-    ("TR-65", "resumption"),
-    ("TR-66", "resumption"),
 ];
 
 /// The sections of docs/faults.md whose rows must be proven or pending. `true` if the rows with

@@ -75,7 +75,7 @@ async fn refusal(reply: Reply, status: u16) -> String {
     body["error"]["message"].as_str().unwrap().to_owned()
 }
 
-// proves: F-SE-11, TR-40, TR-63, TR-65
+// proves: HS-18, F-SE-11, TR-40, TR-63, TR-65
 #[tokio::test(start_paused = true)]
 async fn a_response_waits_for_a_client_that_was_cut_off() {
     let Steps { server, allow } = steps();
@@ -172,6 +172,7 @@ async fn a_handler_lets_its_client_poll() {
     assert_eq!(resumed.next().await, None);
 }
 
+// proves: HS-19
 #[tokio::test]
 async fn where_a_client_can_not_come_back_its_stream_is_not_closed() {
     let client = HttpClient::with_config(steps().server, HttpConfig::new());
@@ -211,7 +212,7 @@ async fn where_a_client_can_not_come_back_its_stream_is_not_closed() {
     }
 }
 
-// proves: F-SE-12, F-RD-14, SE-22
+// proves: F-SE-12, F-RD-14, SE-22, HS-17
 #[tokio::test]
 async fn each_id_that_can_not_be_resumed_is_refused_with_its_reason() {
     let config = HttpConfig::new().max_session_events(10, 1024 * 1024);
@@ -262,7 +263,7 @@ async fn each_id_that_can_not_be_resumed_is_refused_with_its_reason() {
     assert_eq!(resumed.next().await, None);
 }
 
-// proves: TR-52, TR-56
+// proves: HS-11, TR-52, TR-56
 #[tokio::test(start_paused = true)]
 async fn the_stream_of_a_get_goes_on_after_a_cut_with_or_without_an_id() {
     let server = steps().server.build().unwrap();
