@@ -422,6 +422,7 @@ fn names_that_another_parser_may_take_for_a_member_are_refused() {
         (r"method\u0000", "method"),
         (r"id\u0000", "id"),
         (r"params\u0000x", "params"),
+        (r"id\u0000\ud800", "id"),
         (r"ID\u0000ID", "id"),
         // Space, control characters and what has no width.
         (" id", "id"),

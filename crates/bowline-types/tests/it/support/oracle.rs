@@ -12,6 +12,7 @@
 //! letters, and nesting beyond [`MAX_DEPTH`]. It may take what `Value` refuses: numbers beyond a
 //! double's range and lone surrogates, inside payloads. Everything else is a disagreement.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -264,7 +265,10 @@ impl<'a> Members<'a> {
             if self.all(name).count() > 1 {
                 faults.push(Fault::Duplicate(name));
             }
-            if self.keys().any(|key| key != name && fold(key) == name) {
+            if self
+                .names_as_read()
+                .any(|key| key != name && fold(&key) == name)
+            {
                 faults.push(Fault::AmbiguousName(name));
             }
         }
@@ -324,8 +328,8 @@ impl<'a> Members<'a> {
         let is_like = |key: &str, name: &&str| !known.contains(key) && fold(key) == fold(name);
         twice
             || self
-                .keys()
-                .any(|key| known.iter().any(|name| is_like(key, name)))
+                .names_as_read()
+                .any(|key| known.iter().any(|name| is_like(&key, name)))
     }
 
     fn faults_of_the_whole(&self) -> impl Iterator<Item = Fault> {
@@ -384,7 +388,7 @@ impl<'a> Members<'a> {
     fn message_kind(&self) -> MessageKind {
         let has = |name| self.all(name).next().is_some();
         let is_method = self.all("method").last().and_then(string).is_some();
-        let has_id = self.keys().any(|key| fold(key) == "id");
+        let has_id = self.names_as_read().any(|key| fold(&key) == "id");
         if is_method && !has_id && !has("result") && !has("error") {
             MessageKind::Notification
         } else if has("method") {
@@ -403,8 +407,13 @@ impl<'a> Members<'a> {
             .map(|(_, json)| *json)
     }
 
-    fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|(key, _)| key.as_deref().ok())
+    /// The names that a parser may read. One that ends names at a NUL doesn't see a lone surrogate
+    /// behind it.
+    fn names_as_read(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.0.iter().filter_map(|(key, _)| match key {
+            Ok(key) => Some(Cow::Borrowed(key.as_str())),
+            Err(written) => through_nul(written).map(Cow::Owned),
+        })
     }
 }
 
@@ -433,6 +442,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// The beginning of a name that ends with its first NUL, if it has one and can be read so far.
+fn through_nul(written: &str) -> Option<String> {
+    const NUL: &str = r"\u0000";
+    let is_escape = |at: usize| {
+        let before = written.get(..at).unwrap_or_default();
+        let backslashes = before.bytes().rev().take_while(|byte| *byte == b'\\');
+        backslashes.count() % 2 == 0
+    };
+    let (at, _) = written.match_indices(NUL).find(|(at, _)| is_escape(*at))?;
+    let beginning = written.get(..at + NUL.len())?;
+    string(&format!("{beginning}\""))
+}
 
 /// The name to a parser that ends it at a NUL, drops what isn't seen, knows one width of
 /// letters, and ignores case, be it by upper or by lower case.
