@@ -4,6 +4,8 @@
 //! annotated arguments as headers beside the message, so that intermediaries can route by them;
 //! the server refuses a call whose headers and arguments differ. Since 2026-07-28, and on HTTP
 //! only. [`annotations`] finds the annotations; [`headers`](super::headers) encodes values.
+//!
+//! [`json_tokens`] goes over the arguments.
 
 mod annotations;
 mod json_tokens;
@@ -172,7 +174,7 @@ impl ParamMismatch {
 
 impl fmt::Display for ParamMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.header, self.problem)
+        write!(f, "the header {} {}", self.header, self.problem)
     }
 }
 
@@ -200,7 +202,7 @@ impl fmt::Display for ParamProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "is missing",
-            Self::Repeated => "is repeated",
+            Self::Repeated => "was sent more than once",
             Self::Unreadable => "can't be decoded",
             Self::Different => "and its argument differ",
             Self::Unexpected => "is present, but its argument is missing",

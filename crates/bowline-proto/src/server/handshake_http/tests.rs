@@ -163,7 +163,7 @@ fn a_refused_version_is_named_with_those_that_are_served() {
         route_handshake_request(&config, HandshakeHttpRequest::Get, &headers).unwrap_err();
     assert_eq!(
         refusal.error.message,
-        r#"MCP-Protocol-Version "v999.0.0" is not supported, only 2025-06-18"#
+        r#"unsupported MCP-Protocol-Version "v999.0.0" (supported: 2025-06-18)"#
     );
     let long = "9".repeat(10_000);
     let headers = Headers::collect([("mcp-protocol-version", &*long)]);

@@ -275,7 +275,10 @@ fn a_mismatch_becomes_a_refusal() {
     let refusal = mismatch.refusal(&7.into());
     assert_eq!((refusal.status, refusal.error.code), (400, -32020));
     assert_eq!(refusal.id, Some(7.into()));
-    assert_eq!(refusal.error.message, "Mcp-Param-Region is missing");
+    assert_eq!(
+        refusal.error.message,
+        "the header Mcp-Param-Region is missing"
+    );
 }
 
 #[test]
