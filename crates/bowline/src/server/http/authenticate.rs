@@ -1,6 +1,6 @@
 //! Who sends a request: the hook that authenticates it, before its body is read.
 //!
-//! What a hook is told is `HttpRequestHead`, what it decides is `Authenticated` or
+//! A hook gets an `HttpRequestHead` and returns `Authenticated` or
 //! `AuthenticationRefusal`. `Authentication` runs it, with a deadline, and contains its panics.
 
 use std::fmt;
@@ -189,7 +189,7 @@ impl AuthenticationRefusal {
         Self::new(StatusCode::UNAUTHORIZED, message).with_challenge(challenge)
     }
 
-    /// 403: the credentials are valid, but not sufficient. A challenge may say what would be.
+    /// 403: the credentials are valid, but not sufficient. A challenge may name what would be.
     pub fn forbidden() -> Self {
         let message = "the credentials are not sufficient";
         Self::new(StatusCode::FORBIDDEN, message)

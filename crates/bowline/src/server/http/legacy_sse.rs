@@ -98,7 +98,7 @@ impl LegacySseService {
         session_config
             .revisions(revisions)
             .carrier(Carrier::StreamPerRequest)
-            // The stream of a client that says nothing is closed.
+            // The stream of a client that sends nothing is closed.
             .handshake_timeout(core.handshake_timeout, false);
         Self(Arc::new(Inner {
             router: RouterConfig::new(revisions),

@@ -1,6 +1,6 @@
 //! Requests over HTTP: their messages go into the session here, and their handlers run.
 //!
-//! A session over HTTP has no driver. Whoever calls into its core moves what came of that to the
+//! A session over HTTP has no driver. The task that calls into its core moves what came of that to the
 //! [streams](super::response_streams) and wakes what waits for it. A handler is polled in place, on
 //! the task of its HTTP request, and moves to a task of its own when it has to wait: a client of the
 //! handshake era may disconnect meanwhile. Deadlines are those of the tasks that wait: each of them

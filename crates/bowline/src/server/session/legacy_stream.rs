@@ -2,7 +2,7 @@
 //! server leave on it, responses too.
 //!
 //! The client's messages arrive by POST, as those of other sessions over HTTP do; their handlers run
-//! as [`http_requests`](super::http_requests) says. A client that doesn't read its stream has its
+//! as in [`http_requests`](super::http_requests). A client that doesn't read its stream has its
 //! requests refused at a limit, and its stream cut when too many other messages wait.
 
 use std::collections::VecDeque;

@@ -143,7 +143,7 @@ fn what_can_not_be_matched_is_refused_in_words() {
         ("{;a*}", "not supported"),
         ("{?a*}", "not supported"),
         ("{a?b}{&c*}", "is invalid: a name has"),
-        ("{/a*,b}", "its end is ambiguous"),
+        ("{/a*,b}", "the end of its list is ambiguous"),
         ("{=a}", "which is reserved"),
         ("{|a}", "which is reserved"),
         ("{a}{b}", "start of {b}"),
