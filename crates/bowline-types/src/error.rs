@@ -93,7 +93,7 @@ impl ErrorObject {
         self
     }
 
-    /// What the code means in `revision`; `None` when the protocol doesn't say.
+    /// What the code means in `revision`; `None` when the protocol doesn't define it.
     pub fn error_code(&self, revision: Revision) -> Option<ErrorCode> {
         ErrorCode::from_code(self.code, revision)
     }

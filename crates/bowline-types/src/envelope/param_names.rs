@@ -216,7 +216,7 @@ fn duplicate_of_many(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     same.nth(1).map(|(key, _)| key)
 }
 
-/// The members of an object. Of what is none the type of the member says that it is wrong.
+/// The members of an object. What is no object is refused later, by the type of the member.
 fn members_of(value: RawJsonRef<'_>) -> impl Iterator<Item = (Key<'_>, RawJsonRef<'_>)> {
     value.members().into_iter().flatten()
 }

@@ -1,4 +1,6 @@
 //! The pass over a frame.
+//!
+//! `classification` determines the kind of the message from the members that were seen.
 
 mod classification;
 

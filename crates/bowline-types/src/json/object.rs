@@ -47,7 +47,7 @@ impl JsonObject {
     ///
     /// # Errors
     ///
-    /// When it is none, or JSON can't say it: see [`RawJson::from_serialize`].
+    /// When it is no object, or JSON can't represent it: see [`RawJson::from_serialize`].
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         let text = serde_json::to_string(&Finite(value))?;
         Self::parse(&text).map_err(serde_json::Error::custom)
