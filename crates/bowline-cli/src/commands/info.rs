@@ -1,4 +1,6 @@
 //! `bowline info`: shows the identity and capabilities of a server.
+//!
+//! `text` formats what `--json` prints as data.
 
 mod text;
 

@@ -1,4 +1,6 @@
 //! `bowline prompts`: lists the prompts of a server.
+//!
+//! `text` formats them.
 
 mod text;
 

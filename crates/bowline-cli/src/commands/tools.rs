@@ -1,4 +1,6 @@
 //! `bowline tools`: lists the tools of a server, or shows one with its schemas.
+//!
+//! `text` formats them.
 
 mod text;
 
