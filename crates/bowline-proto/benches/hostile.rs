@@ -42,7 +42,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 fn run_all() -> Result<ExitCode, Box<dyn Error>> {
     if memory("VmHWM").is_err() {
-        println!("skipped: this system doesn't tell how much memory a process has used");
+        println!("skipped: this system doesn't report how much memory a process has used");
         return Ok(ExitCode::SUCCESS);
     }
     println!("{:<44} {:>8} {:>8} {:>7}", "MiB", "grew", "bound", "s");

@@ -8,7 +8,7 @@
 //! `-- --update` writes the file anew. The limits are those of x86-64; elsewhere the figures
 //! are only printed.
 //!
-//! It exits with 1 when a limit is passed. Without valgrind it does nothing and says so.
+//! It exits with 1 when a limit is passed. Without valgrind it does nothing but report that.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +22,7 @@ pub(crate) struct Counted {
     /// What the figures are those of, in words.
     pub(crate) of: &'static str,
     pub(crate) scenarios: &'static [&'static str],
-    /// What a scenario may never take, whatever the file says.
+    /// What a scenario may never take, whatever the file allows.
     pub(crate) promised: &'static [(&'static str, u64)],
     pub(crate) run: Run,
 }

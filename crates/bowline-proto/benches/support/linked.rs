@@ -75,7 +75,7 @@ pub(crate) fn abandoned(table: &mut Table) {
     table.hold("100 000 behind it: ratio", many / none, Unit::Ratio, 1.2);
 }
 
-/// A link and a server that says what it must.
+/// A link, and a server with the least that it must send.
 struct Linked {
     link: Link,
     life: ConnectionId,
