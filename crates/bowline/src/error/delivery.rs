@@ -25,7 +25,7 @@ impl Error {
     /// | [`OversizedFrame`](ErrorKind::OversizedFrame), [`Protocol`](ErrorKind::Protocol) | the same: `Some(true)` for a response that can't be used, `Some(false)` for a request that is too large to be sent |
     /// | [`InvalidResponse`](ErrorKind::InvalidResponse), [`SchemaMismatch`](ErrorKind::SchemaMismatch), [`Tool`](ErrorKind::Tool) | `Some(true)`: there is a result |
     /// | [`Handler`](ErrorKind::Handler) | `Some(true)`: the server asked something during the call |
-    /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has responded, and its [error](Self::server_error) tells what became of the request |
+    /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has responded, and its [error](Self::server_error) shows what became of the request |
     /// | any, of what is no call: connecting, subscribing, serving, an error made with [`new`](Self::new) | `None`; `Some(false)` if it was refused before anything was sent |
     ///
     /// ```

@@ -3,6 +3,8 @@
 //! Their type is chosen by that process, and others may share them: a pipe is opened anew,
 //! so that it can be made non-blocking for us alone; a socket is read without blocking, call by
 //! call; files and terminals have threads of their own, which are not joined at the end.
+//!
+//! `plain`: files and terminals. `socket`: a socket that others may share.
 
 mod plain;
 mod socket;

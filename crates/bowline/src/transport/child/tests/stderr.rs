@@ -1,4 +1,4 @@
-//! What children say on stderr, and floods on stdout.
+//! What children write on stderr, and floods on stdout.
 
 use std::sync::{Arc, Mutex};
 
