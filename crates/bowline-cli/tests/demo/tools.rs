@@ -1,4 +1,4 @@
-//! Tools that do what they say.
+//! The tools of the demo, called with arguments of each kind.
 
 use bowline::transport::StderrTo;
 use bowline_types::Revisions;
