@@ -11,8 +11,8 @@
     reason = "a benchmark measures time; the core still knows none"
 )]
 
-#[path = "support/alone.rs"]
-mod alone;
+#[path = "support/single_side.rs"]
+mod single_side;
 
 use std::error::Error;
 use std::process::{Command, ExitCode};
@@ -23,7 +23,7 @@ use bowline_proto::codec::{
     Decoded, FrameDecoder, FrameLimits, Framing, Oversize, SseDecoder, SseItem,
 };
 
-use alone::{Client, Server};
+use single_side::{Client, Server};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();

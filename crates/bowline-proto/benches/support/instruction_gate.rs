@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
 use std::{env, fs};
 
 /// What is counted, and where the limits are.
-pub(crate) struct Counted {
+pub(crate) struct InstructionGate {
     pub(crate) file: &'static str,
     /// What the figures are those of, in words.
     pub(crate) of: &'static str,
@@ -30,7 +30,7 @@ pub(crate) struct Counted {
 /// Runs so many rounds of a scenario.
 type Run = fn(scenario: &str, rounds: usize) -> Result<(), Box<dyn Error>>;
 
-impl Counted {
+impl InstructionGate {
     pub(crate) fn main(&self) -> Result<ExitCode, Box<dyn Error>> {
         let arguments: Vec<String> = env::args().skip(1).collect();
         // cargo adds `--bench`.

@@ -11,7 +11,7 @@
 mod cases;
 mod document;
 mod events;
-mod prepared;
+mod prepared_links;
 mod random;
 mod rig;
 mod subjects;
