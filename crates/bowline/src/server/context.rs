@@ -26,7 +26,7 @@ use super::session::{SessionCore, SessionShared};
 use super::tasks::TaskEntry;
 use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
-use crate::logged::entered;
+use crate::log_names::entered;
 
 /// The context of a request: what a handler can learn and do while it serves it. Clones share one
 /// context.

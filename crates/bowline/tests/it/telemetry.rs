@@ -15,7 +15,7 @@ use bowline::types::tools::TaskSupport;
 use bowline::{Backoff, Client, ClientConfig};
 use tracing::Level;
 
-use crate::collected::{Collected, Logged};
+use crate::event_collector::{Collected, Logged};
 use crate::server::support::{connected, tool as called};
 
 type Test = Result<(), Box<dyn std::error::Error>>;

@@ -16,7 +16,7 @@ use tokio::time::{Sleep, sleep};
 use super::SessionShared;
 use super::dispatch_inbound::InvocationOutcome;
 use crate::RpcResult;
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::panics::{CatchPanic, caught};
 use crate::server::block_monitor::Polled;
 use crate::server::context::Context;

@@ -29,7 +29,7 @@ use super::response_streams::{ResponseStreams, StreamOutput};
 use super::session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
 use super::{SessionCore, SessionShared};
 use crate::clock::{Alarm, Clock};
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::server::block_monitor;
 use crate::server::context::Context;
 use crate::server::http::HttpRequestParts;

@@ -18,7 +18,7 @@ use super::http_requests::{HttpSessionStart, SessionTimer};
 use super::response_streams::{MAX_STREAM_BYTES, MAX_STREAM_MESSAGES, StreamOutput};
 use super::{SessionCore, SessionShared};
 use crate::clock::Clock;
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::server::http::HttpRequestParts;
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;

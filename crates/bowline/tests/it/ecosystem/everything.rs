@@ -14,8 +14,8 @@ use bowline::{ClientConfig, ErrorKind};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::ecosystem::killing::survives;
 use crate::ecosystem::processes::kill;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{
     Connected, Folder, LONG, Server, able, config, hear, only, root, uri,
 };

@@ -10,8 +10,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use crate::ecosystem::killing::survives;
 use crate::ecosystem::processes::kill;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Server, config};
 
 /// A small site.

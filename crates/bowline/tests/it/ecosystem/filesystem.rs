@@ -7,7 +7,7 @@ use bowline::types::content::ContentBlock;
 use bowline::{ClientConfig, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::{replaced, survives};
+use crate::ecosystem::server_kills::{replaced, survives};
 use crate::ecosystem::support::{Connected, Folder, LONG, Server, config, only, root};
 
 async fn connect(folder: &Folder, config: ClientConfig) -> Connected {

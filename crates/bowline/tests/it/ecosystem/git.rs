@@ -7,7 +7,7 @@ use bowline::ErrorKind;
 use bowline::types::Revision;
 use serde_json::json;
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config};
 
 /// A repository with one commit, whatever the settings of the user.

@@ -5,7 +5,7 @@ use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config};
 
 const GRAPH: &str = "memory://knowledge-graph";

@@ -4,7 +4,7 @@ use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Server, config};
 
 async fn connect() -> Connected {

@@ -5,7 +5,7 @@ use bowline::ErrorKind;
 use bowline::types::Revision;
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config, hear};
 
 const MEMO: &str = "memo://insights";

@@ -19,7 +19,7 @@ use tracing::Level;
 
 use super::socket::{RawRequest, SocketServer};
 use super::support::{HttpClient, Reply, call};
-use crate::collected::Collected;
+use crate::event_collector::Collected;
 
 /// What the hook knows of a request, beside its principal.
 #[derive(Clone, Debug)]

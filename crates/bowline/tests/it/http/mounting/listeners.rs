@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tracing::Level;
 
 use super::{Tenant, named};
-use crate::collected::Collected;
+use crate::event_collector::Collected;
 use crate::http::support::request;
 use crate::http::wire::{Wire, WireEvents, text};
 
