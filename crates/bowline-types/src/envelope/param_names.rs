@@ -280,7 +280,7 @@ mod tests {
     /// A name that is plain at a glance is ambiguous nowhere, and an object that is looked into is
     /// one that the user fills.
     #[test]
-    fn what_is_seen_at_a_glance_is_true_of_every_method() {
+    fn names_that_a_glance_allows_are_allowed_by_every_method() {
         let mut names = vec!["x", "dev.bowline/session"];
         for &method in Method::ALL {
             collect(method.params(), &mut names);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_may_stand_once() {
+    fn unknown_members_may_occur_once() {
         for params in [
             "{}",
             r#"{"name":"a","x":1,"X":2,"arguments":null,"_meta":null}"#,
