@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_decodes_to_itself() {
+    fn encoded_bytes_decode_to_themselves() {
         for (bytes, text) in [
             (&b""[..], ""),
             (b"f", "Zg=="),

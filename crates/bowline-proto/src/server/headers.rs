@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_means_itself() {
+    fn encoded_values_decode_to_themselves() {
         for (value, encoded) in [
             ("us-west1", "us-west1"),
             (" us-west1", "=?base64?IHVzLXdlc3Qx?="),

@@ -224,7 +224,7 @@ fn a_call_counts_as_sent_once_the_driver_has_taken_it() {
 
 // proves: CN-7
 #[test]
-fn what_the_driver_returns_was_not_sent() {
+fn a_message_that_the_driver_returns_was_not_sent() {
     let mut rig = pipe();
     rig.call(|call| call);
     let mut busy = 0;
@@ -312,7 +312,7 @@ fn a_round_that_was_answered_was_sent() {
 
 // proves: CN-23
 #[test]
-fn what_is_still_sent_before_a_stop_is_no_call() {
+fn messages_that_are_still_sent_before_a_stop_are_no_calls() {
     let mut rig = pipe();
     rig.call(|call| call);
     let noted = rig.link.notify("notifications/x", Bytes::new());

@@ -215,7 +215,7 @@ fn without_sessions_no_id_is_needed_or_looked_at() {
 }
 
 #[test]
-fn what_is_left_of_the_stateless_era() {
+fn other_requests_of_the_stateless_era_are_ignored_or_refused() {
     let stateless = HandshakeHttpConfig::new(Revisions::only(Revision::V2026_07_28));
     for (config, lines) in [
         (all(), "2026-07-28|-"),
@@ -241,7 +241,7 @@ fn what_is_left_of_the_stateless_era() {
 }
 
 #[test]
-fn what_the_router_hands_on_is_dated() {
+fn forwarded_messages_belong_to_the_handshake_era() {
     let headers = Headers::collect([
         ("mcp-protocol-version", "v999.0.0"),
         ("mcp-session-id", "s"),

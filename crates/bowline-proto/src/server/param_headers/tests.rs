@@ -251,7 +251,7 @@ fn a_server_refuses_headers_that_say_something_else() {
 }
 
 #[test]
-fn what_a_client_sends_a_server_accepts() {
+fn a_server_accepts_the_headers_of_a_client() {
     let headers = tool();
     for arguments in [
         "{}",
