@@ -82,7 +82,7 @@ fn the_first_ctrl_c_cancels_the_call_and_notifies_the_server() {
 }
 
 #[test]
-fn a_program_is_told_as_an_object() {
+fn an_interruption_is_an_object_for_programs() {
     let test = TestFolder::new("interrupt_json");
     let child = hanging(&test, NOTED, &["--json"]);
     interrupt(&child);

@@ -102,7 +102,7 @@ fn log_messages_below_the_level_are_left_out() {
 }
 
 #[test]
-fn it_ends_after_a_time_or_a_number_of_events() {
+fn watch_ends_after_a_time_or_a_number_of_events() {
     let test = TestFolder::new("watch_end");
     test.check("watch_count", &["watch", "demo", "--count", "2"]);
     test.check(

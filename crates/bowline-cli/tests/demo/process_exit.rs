@@ -38,7 +38,7 @@ fn send_signal(raw: &RawClient, signal: &str) {
 
 // proves: F-HD-15
 #[test]
-fn it_ends_when_its_client_leaves() {
+fn the_demo_exits_when_its_client_leaves() {
     let mut raw = RawClient::initialized();
     let begun = Instant::now();
     raw.hang_up();
@@ -48,7 +48,7 @@ fn it_ends_when_its_client_leaves() {
 }
 
 #[test]
-fn what_was_asked_before_the_client_left_is_answered() {
+fn requests_from_before_the_client_left_are_answered() {
     let mut raw = RawClient::initialized();
     raw.send(&call(1, "slow", &json!({"ms": 50})));
     raw.hang_up();
@@ -81,7 +81,7 @@ fn a_tool_that_never_ends_does_not_keep_it() {
 
 // proves: F-HD-15
 #[test]
-fn it_ends_when_a_socket_hangs_up() {
+fn the_demo_exits_when_a_socket_hangs_up() {
     // Of the stateless era, which needs no handshake.
     let mut hang = call(1, "hang", &json!({}));
     hang["params"]["_meta"] = stateless_meta();
