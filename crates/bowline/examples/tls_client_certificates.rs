@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_says_nothing_keeps_no_other_waiting() {
+    async fn a_client_that_sends_nothing_delays_no_other() {
         let authority = Authority::new().unwrap();
         let ann = authority.issue("ann").unwrap();
         let accounts = Accounts::from([(ann.certificate.to_vec(), "ann".to_owned())]);

@@ -257,7 +257,7 @@ mod tests {
 
     // proves: ER-2
     #[test]
-    fn what_may_have_run_is_tried_again_only_where_twice_is_as_good_as_once() {
+    fn a_call_that_may_have_run_is_repeated_only_if_it_is_idempotent() {
         let ended = |sent, method: &str| {
             let elapsed = Duration::from_secs(1);
             let error = Error::from_outcome(Outcome::TimedOut { elapsed }, sent, None);

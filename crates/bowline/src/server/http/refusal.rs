@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_when_to_come_back_and_closes() {
+    fn a_refusal_has_retry_after_and_closes() {
         let busy = HttpRefusal::retry_later(
             StatusCode::SERVICE_UNAVAILABLE,
             Duration::from_millis(20),

@@ -125,7 +125,7 @@ fn a_uri_gives_its_variables() {
 }
 
 #[test]
-fn what_can_not_be_matched_is_refused_in_words() {
+fn templates_that_can_not_be_matched_are_refused_with_a_reason() {
     for (template, words) in [
         ("a{b", "not closed"),
         ("a}b", "not opened"),

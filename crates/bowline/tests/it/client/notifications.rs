@@ -203,7 +203,7 @@ async fn a_handler_that_panics_does_not_affect_others() -> Test {
 
 // proves: F-BP-04, FT-13
 #[tokio::test(start_paused = true)]
-async fn what_comes_faster_than_it_is_handled_is_dropped_and_counted() -> Test {
+async fn notifications_that_come_faster_than_they_are_handled_are_dropped_and_counted() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let router = client.notifications();
     router.limit(10, 1 << 20);

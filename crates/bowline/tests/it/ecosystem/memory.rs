@@ -37,7 +37,7 @@ async fn remember(client: &Client) {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_remembers() {
+async fn the_server_keeps_a_graph() {
     let folder = Folder::new();
     let server = connect(&folder).await;
     let client = &server.client;
@@ -82,7 +82,7 @@ async fn it_remembers() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_still_remembers() {
+async fn a_killed_server_keeps_its_graph() {
     let folder = Folder::new();
     let server = connect(&folder).await;
     let client = &server.client;

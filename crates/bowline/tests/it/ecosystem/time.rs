@@ -19,7 +19,7 @@ fn noon() -> Value {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_tells_the_time_in_both_eras() {
+async fn the_server_returns_the_time_in_both_eras() {
     for revision in [Revision::V2026_07_28, Revision::V2025_11_25] {
         let mut config = config();
         config.connection().revisions(Revisions::only(revision));
@@ -65,7 +65,7 @@ async fn it_tells_the_time_in_both_eras() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let server = connect(config()).await;
     assert_eq!(server.client.revision(), Some(Revision::V2026_07_28));
     survives(&server.client, &server.mark, |client| {

@@ -106,7 +106,7 @@ async fn each_request_has_the_principal_of_its_own_credentials() {
 
 // proves: SE-87
 #[tokio::test]
-async fn what_a_client_says_of_itself_is_no_principal() {
+async fn the_client_info_of_a_request_is_no_principal() {
     let says_ann = json!({
         "io.modelcontextprotocol/clientInfo": {"name": "ann", "version": "1"},
         "principal": "ann",

@@ -182,7 +182,7 @@ async fn one_stream_is_served_until_it_ends() {
 }
 
 #[tokio::test]
-async fn what_a_listener_knows_of_its_peer_reaches_each_request() {
+async fn extensions_of_a_connection_reach_each_request() {
     let (sender, receiver) = mpsc::channel(1);
     let (_server, _) = serve(InMemory(receiver), HttpConfig::new());
     let (ours, theirs) = duplex(1024);
