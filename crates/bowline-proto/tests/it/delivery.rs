@@ -104,7 +104,7 @@ impl Rig {
                 let buffer = self
                     .link
                     .read_buffer(self.connection_id)
-                    .expect("this life");
+                    .expect("this connection");
                 buffer.extend_from_slice(frame.as_bytes());
                 buffer.extend_from_slice(b"\n");
                 self.link.handle_read(self.now, self.connection_id);
@@ -152,11 +152,11 @@ struct Taken {
 
 fn opening(link: &mut Link) -> Option<ConnectionId> {
     let actions = std::iter::from_fn(|| link.poll_action());
-    let lives = actions.filter_map(|action| match action {
+    let opened = actions.filter_map(|action| match action {
         Action::Open(connection_id) => Some(connection_id),
         _ => None,
     });
-    lives.last()
+    opened.last()
 }
 
 fn pipe() -> Rig {

@@ -241,7 +241,7 @@ pub(crate) fn crashes(rig: &mut Rig) -> Option<String> {
     None
 }
 
-/// Whatever a transport of another life does.
+/// Reports all that a transport of another connection can do.
 pub(crate) fn input_of_another_connection(rig: &mut Rig) -> Option<String> {
     let mut other = Rig::new(|_| {});
     while other.connection_id == rig.connection_id {
