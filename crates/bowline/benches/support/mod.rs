@@ -31,10 +31,10 @@ pub(crate) fn config() -> ClientConfig {
     config
 }
 
-/// This program as a server. Its manners may be several.
-pub(crate) fn server(manners: &[&str]) -> io::Result<ChildProcess> {
+/// Returns this program as a server, with any of the behaviours below.
+pub(crate) fn server(behaviours: &[&str]) -> io::Result<ChildProcess> {
     let program = std::env::current_exe()?;
-    let server = ChildProcess::new(program).args([SERVE]).args(manners);
+    let server = ChildProcess::new(program).args([SERVE]).args(behaviours);
     Ok(server.env(MARK, std::process::id().to_string()))
 }
 
@@ -61,8 +61,8 @@ pub(crate) fn serve_if_asked() -> io::Result<bool> {
     if args.next().as_deref() != Some(SERVE) {
         return Ok(false);
     }
-    let manners: Vec<String> = args.collect();
-    let has = |manner: &str| manners.iter().any(|known| known == manner);
+    let behaviours: Vec<String> = args.collect();
+    let has = |behaviour: &str| behaviours.iter().any(|known| known == behaviour);
     if has("grandchild") {
         // It holds our pipes, and outlives us unless it is ended.
         Command::new("sleep")

@@ -117,10 +117,10 @@ async fn a_call_is_made_again_as_often_as_configured() -> Test {
     let (client, mut server, mut peer) = connected_with(config, OLD).await?;
     let call = client.call("tools/list", ()).retry(Retry::Idempotent);
     let answer = call.timeout(Duration::from_secs(600)).send();
-    for life in 1.. {
+    for process in 1.. {
         server.expect("tools/list").await?;
         server.hang_up();
-        if life == 3 {
+        if process == 3 {
             break;
         }
         server = again(&client, &mut peer, OLD).await?;

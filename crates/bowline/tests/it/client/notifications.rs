@@ -70,12 +70,12 @@ async fn handlers_get_the_methods_that_they_are_registered_for() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let note = |who: &str, what: &str| format!("{who} {what}");
-    let tells = |who: &'static str| {
+    let sends = |who: &'static str| {
         let seen = Arc::clone(&seen);
         move |what: &str| seen.lock().unwrap().push(note(who, what))
     };
     let router = client.notifications();
-    let (one, any, typed) = (tells("one"), tells("any"), tells("typed"));
+    let (one, any, typed) = (sends("one"), sends("any"), sends("typed"));
     router.on(MESSAGE, move |note| {
         one(note.method());
         async {}
@@ -88,7 +88,7 @@ async fn handlers_get_the_methods_that_they_are_registered_for() -> Test {
         typed(message.data.as_str());
         async {}
     });
-    let (inline, all_inline) = (tells("inline"), tells("all"));
+    let (inline, all_inline) = (sends("inline"), sends("all"));
     router.on_inline(Some(MESSAGE), move |note| inline(note.method()));
     router.on_inline(None, move |note| all_inline(note.method()));
 

@@ -295,7 +295,7 @@ async fn the_server_logs_and_notifies_of_changes() {
     let changed = SubscriptionEvent::Resource(TEXT_1.to_owned());
     assert_eq!(changes.next().await.as_ref(), Some(&changed));
 
-    // Killed: it is subscribed to again, and tells again.
+    // Killed: it is subscribed to again, and notifies again.
     kill(server.mark.server().await);
     assert_eq!(changes.next().await, Some(SubscriptionEvent::Unknown));
     server.text("toggle-subscriber-updates", ()).await;

@@ -52,7 +52,7 @@ async fn the_server_keeps_a_graph() {
     let found = called(client, "search_nodes", json!({"query": "engines"})).await;
     assert_eq!(found["entities"].as_array().map(Vec::len), Some(1));
 
-    // The same graph as a resource, which tells of changes.
+    // The same graph as a resource, which notifies of changes.
     let resources = client.resources().list_all().await.expect("resources");
     assert_eq!(resources[0].uri, GRAPH);
     let read: Value = serde_json::from_str(&server.read(GRAPH).await).expect("JSON");

@@ -68,7 +68,7 @@ async fn the_server_has_a_memo_and_a_prompt() {
     assert_eq!(empty, "No business insights have been discovered yet.");
     let insight = json!({"insight": "knots hold"});
     server.text("append_insight", insight).await;
-    // It tells of changes though it has not declared that it does.
+    // It notifies of changes though it has not declared that it does.
     assert_eq!(updates.next().await["uri"], MEMO);
     let memo = server.read(MEMO).await;
     assert!(memo.contains("- knots hold"), "{memo}");

@@ -99,7 +99,7 @@ async fn streams_of_all_kinds_are_served() {
     let _ = std::fs::remove_dir_all(directory);
 }
 
-/// A listener at an address, which nobody connects to.
+/// A listener at an address, without clients.
 struct At(Option<SocketAddr>);
 
 impl Listener for At {
