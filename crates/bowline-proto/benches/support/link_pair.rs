@@ -128,7 +128,10 @@ impl Linked {
     }
 
     fn hear(&mut self, frame: &str) {
-        let buffer = self.link.read_buffer(self.connection_id).expect("this connection");
+        let buffer = self
+            .link
+            .read_buffer(self.connection_id)
+            .expect("this connection");
         buffer.extend_from_slice(frame.as_bytes());
         buffer.extend_from_slice(b"\n");
         self.link.handle_read(self.now, self.connection_id);

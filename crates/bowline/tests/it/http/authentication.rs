@@ -115,7 +115,10 @@ async fn the_client_info_of_a_request_is_no_principal() {
     let client = client(authenticate)
         .header("x-forwarded-user", "ann")
         .header("x-remote-user", "ann");
-    for (user, expected) in [("none", "anonymous None false"), ("eve", "eve Some(7) false")] {
+    for (user, expected) in [
+        ("none", "anonymous None false"),
+        ("eve", "eve Some(7) false"),
+    ] {
         let params = json!({"name": "who", "_meta": says_ann});
         let reply = as_user(&client, user)
             .stateless(1, "tools/call", params)
