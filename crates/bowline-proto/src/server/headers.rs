@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::base64;
+use bowline_types::base64;
 
 /// The headers of a request that the protocol uses: values as they are on the wire, `None` for
 /// those that are absent.
