@@ -188,7 +188,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The second one of two members of one name.
+/// Returns the second one of two members of one name.
 fn duplicate(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     let mut few = [None; FEW];
     let mut slots = few.iter_mut();
@@ -204,7 +204,7 @@ fn duplicate(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     twice.map(|(_, key)| key)
 }
 
-/// The same, by sorting: a peer decides how many members there are.
+/// Does the same as [`duplicate`], by sorting: a peer decides how many members there are.
 fn duplicate_of_many(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     let mut names: Vec<_> = members_of(object).map(|(key, _)| shown(key)).collect();
     names.sort_unstable();
@@ -216,12 +216,12 @@ fn duplicate_of_many(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     same.nth(1).map(|(key, _)| key)
 }
 
-/// The members of an object. What is no object is refused later, by the type of the member.
+/// Returns the members of an object. What is no object is refused later, by the type of the member.
 fn members_of(value: RawJsonRef<'_>) -> impl Iterator<Item = (Key<'_>, RawJsonRef<'_>)> {
     value.members().into_iter().flatten()
 }
 
-/// The name, or what is written of one with half of a surrogate pair.
+/// Returns the name, or what is written of one with half of a surrogate pair.
 fn shown(key: Key<'_>) -> Cow<'_, str> {
     key.unescape().unwrap_or(Cow::Borrowed(key.as_written()))
 }
@@ -230,7 +230,7 @@ fn under(error: DecodeError, key: Key<'_>) -> DecodeError {
     error.under_key(&shown(key))
 }
 
-/// A member of a shape, of any of its alternatives.
+/// Returns a member of a shape, of any of its alternatives.
 fn find(shape: &'static Shape, is_wanted: &impl Fn(&Member) -> bool) -> Option<&'static Member> {
     match shape {
         Shape::Struct(object) => {
