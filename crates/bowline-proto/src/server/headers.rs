@@ -59,7 +59,7 @@ impl RepeatedHeaders {
     /// None of them.
     pub const NONE: Self = Self(0);
 
-    /// These and one more.
+    /// Adds a header.
     #[must_use]
     pub const fn with(self, header: RepeatedHeader) -> Self {
         Self(self.0 | header.bit())
@@ -80,7 +80,7 @@ impl RepeatedHeaders {
 }
 
 impl<'a> Headers<'a> {
-    /// No headers.
+    /// Creates headers without any.
     pub const fn new() -> Self {
         Self {
             protocol_version: None,

@@ -255,7 +255,7 @@ fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
     }
 }
 
-/// The first two members of that name; none when `object` isn't one.
+/// Returns the first two members of that name; none when `object` isn't one.
 fn members<'a>(object: RawJsonRef<'a>, name: &str) -> [Option<RawJsonRef<'a>>; 2] {
     let mut found = [None; 2];
     // The text is valid JSON, so the only error is that of a value which is no object.

@@ -66,7 +66,9 @@ fn configure(config: &mut SessionConfig, http: &mut Http, name: &str, value: &st
             let config = HandshakeHttpConfig::new(http.router.revisions);
             http.handshake_era = Some(config.without_sessions());
         }
-        "handshake-era" => http.handshake_era = Some(HandshakeHttpConfig::new(http.router.revisions)),
+        "handshake-era" => {
+            http.handshake_era = Some(HandshakeHttpConfig::new(http.router.revisions))
+        }
         "requires-sampling" => {
             http.required = ClientCapabilities::new().sampling(SamplingCapability::new());
         }
