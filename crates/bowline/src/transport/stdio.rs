@@ -27,7 +27,7 @@ use super::{OpenError, Stream, Transport};
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Our own stdin and stdout as a transport, which can be opened once in a process.
+/// Returns our own stdin and stdout as a transport, which can be opened once in a process.
 ///
 /// From then on nothing else reaches them: what is printed goes to stderr, also a line that
 /// was begun before, and reading stdin returns its end. So a stray `println!` can't get between two

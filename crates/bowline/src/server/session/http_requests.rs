@@ -379,7 +379,7 @@ impl SessionShared {
         self.lock().streams.as_mut()?.take_only_response(stream)
     }
 
-    /// Ready when a stream has a message, or has ended.
+    /// Is ready when a stream has a message, or has ended.
     pub(in super::super) fn poll_stream_ready(
         &self,
         stream: StreamId,
@@ -391,8 +391,8 @@ impl SessionShared {
         }
     }
 
-    /// Returns the next message of a stream, after sending changes that are due. The timer wakes the
-    /// task for those that are due later.
+    /// Returns the next message of a stream, after sending changes that are due. The timer wakes
+    /// the task for those that are due later.
     pub(in super::super) fn poll_stream(
         &self,
         stream: StreamId,

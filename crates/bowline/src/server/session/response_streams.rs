@@ -227,7 +227,7 @@ impl ResponseStreams {
         Poll::Pending
     }
 
-    /// Ready when the stream has something, or has ended.
+    /// Is ready when the stream has something, or has ended.
     pub(in super::super) fn poll_ready(&mut self, id: StreamId, cx: &TaskContext<'_>) -> Poll<()> {
         match self.streams.get_mut(id) {
             Some(stream) if stream.queue.is_empty() && !stream.has_ended => {
