@@ -115,9 +115,9 @@ fn check<T: Wire + Debug + PartialEq>(text: &str) {
             assert!(value.encode_into(revision, &mut out).is_err() && out.is_empty());
             continue;
         };
-        // The revision may lack something; what it has is said and read for good.
+        // The revision may lack something; what it has is written and read without a change.
         let known = T::from_json(json.as_str()).expect("what was written is readable");
-        let again = known.to_json(revision).expect("what was said is sayable");
+        let again = known.to_json(revision).expect("what was written can be written again");
         assert_eq!(again, json, "{revision}");
     }
 }

@@ -48,7 +48,7 @@ async fn serve() -> io::Result<()> {
     }
 }
 
-/// A pipe of our own, so that nobody else's becomes non-blocking.
+/// A pipe of our own, so that no other process finds its own non-blocking.
 fn reopen(path: &str, is_written: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = 0o4000;
     let mut options = OpenOptions::new();

@@ -1,7 +1,7 @@
 //! A load over Streamable HTTP: connections that are kept alive, each with a client of its own.
 //!
-//! One thread goes round the connections. It reads the answer on one, compares it with what was
-//! said, and asks again there; meanwhile the server has the calls of all others. A request leaves
+//! One thread goes round the connections. It reads the answer on one, compares it with its
+//! request, and sends the next one there; meanwhile the server has the calls of all others. A request leaves
 //! in one write. The stream of a response that is one is read to its end, so that the connection
 //! can be used again.
 

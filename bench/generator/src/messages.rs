@@ -1,4 +1,4 @@
-//! What is said, and what is answered.
+//! The requests, and the checks of their responses.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -87,7 +87,7 @@ impl Messages {
         self.next_id += 1;
     }
 
-    /// Whether an answer is what was said, and nothing else.
+    /// Returns `true` if a response is what was sent, and nothing else.
     pub(crate) fn check(&self, reply: &Reply<'_>) -> Result<(), Failure> {
         let result = reply.result.ok_or_else(|| reply.unexpected())?;
         let result: CallResult<'_> = serde_json::from_str(result.get())?;
@@ -101,7 +101,7 @@ impl Messages {
         Ok(())
     }
 
-    /// Whether an answer can be what was said.
+    /// Returns `true` if a response can be what was sent.
     pub(crate) fn check_length(&self, reply: &Reply<'_>) -> Result<(), Failure> {
         match reply.result {
             Some(result) if result.get().len() > self.text.len() => Ok(()),
@@ -110,7 +110,7 @@ impl Messages {
     }
 }
 
-/// What a server says. Without a result and an error it is something of its own.
+/// A message of a server. Without a result and an error it is something of its own.
 #[derive(Deserialize)]
 pub(crate) struct Reply<'a> {
     id: Option<u64>,
@@ -155,12 +155,12 @@ impl<'a> Reply<'a> {
     }
 
     fn unexpected(&self) -> Failure {
-        let said = self.result.or(self.error).map_or("nothing", RawValue::get);
-        format!("not what was said: {said}").into()
+        let found = self.result.or(self.error).map_or("nothing", RawValue::get);
+        format!("not what was sent: {found}").into()
     }
 }
 
-/// What each request says of its client where there is no handshake.
+/// What each request has of its client where there is no handshake.
 fn meta(revision: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": revision,

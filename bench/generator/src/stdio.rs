@@ -30,7 +30,7 @@ pub(crate) fn measure(load: &Load) -> Result<Figures, Failure> {
 /// How closely an answer is looked at.
 #[derive(Clone, Copy)]
 enum Check {
-    /// It is what was said.
+    /// The text is the one that was sent.
     Text,
     /// It is a result that is long enough: while it counts, the server shall not wait for us.
     Length,

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve() -> Result<(), Box<dyn Error>> {
-    let server = Server::new("echo", "0").tool("echo", "Says what it was told", echo);
+    let server = Server::new("echo", "0").tool("echo", "Returns its argument", echo);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     let server = server.build()?;

@@ -1,8 +1,8 @@
 //! rmcp's server with the tool `echo`, over HTTP:
 //! `http-rmcp tuned|documented|json [one-thread]`.
 //!
-//! *Documented* is what its documentation shows: the router that the macro makes when told
-//! nothing, its service in axum, and `axum::serve`. *Tuned* is the cheapest that it can be with
+//! *Documented* is what its documentation shows: the router that the macro makes without
+//! options, its service in axum, and `axum::serve`. *Tuned* is the cheapest that it can be with
 //! sessions: a router that is kept in a field, and `TCP_NODELAY`. *Json* is the same without
 //! sessions, answering with JSON in place of a stream of events.
 
@@ -30,7 +30,7 @@ struct Documented;
 
 #[tool_router(server_handler)]
 impl Documented {
-    #[tool(description = "Says what it was told")]
+    #[tool(description = "Returns its argument")]
     fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> String {
         text
     }
@@ -43,7 +43,7 @@ struct Tuned {
 
 #[tool_router]
 impl Tuned {
-    #[tool(description = "Says what it was told")]
+    #[tool(description = "Returns its argument")]
     fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> String {
         text
     }

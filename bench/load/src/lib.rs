@@ -1,4 +1,4 @@
-//! Makes calls with a client and says what they cost, the same way for every client.
+//! Makes calls with a client and reports what they cost, the same way for every client.
 //!
 //! As many tasks as the window is wide make one call after the other, all on one thread. Each
 //! makes its parameters from a text and decodes the answer back into one, with the types of
@@ -25,7 +25,7 @@ pub trait Client: Clone + Send + 'static {
     /// Starts the server, and agrees on 2025-11-25.
     fn connect(server: &[String]) -> impl Future<Output = Result<Self, Failure>>;
 
-    /// Calls the tool `echo`. What it said.
+    /// Calls the tool `echo`. Returns its text.
     fn echo(&self, text: &str) -> impl Future<Output = Result<String, Failure>> + Send;
 }
 
@@ -46,7 +46,7 @@ pub fn main<C: Client>() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Drops the client, and gives it the time to say goodbye.
+/// Drops the client, and gives it the time to end the session.
 fn end(runtime: Runtime, client: impl Client) {
     runtime.block_on(async {
         drop(client);
@@ -84,7 +84,7 @@ impl Load {
             async move {
                 for _ in 0..mine {
                     if client.echo(&text).await? != text {
-                        return Err("the answer is not what was said".into());
+                        return Err("the response has another text".into());
                     }
                 }
                 Ok::<(), Failure>(())

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for number in 1..tools {
         server = server.tool(format!("spare-{number}"), "Is never called", echo);
     }
-    let server = server.tool("echo", "Says what it was told", echo);
+    let server = server.tool("echo", "Returns its argument", echo);
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(server.serve(stdio()))?;
     Ok(())

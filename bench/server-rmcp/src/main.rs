@@ -1,7 +1,7 @@
 //! rmcp's server, with the tool `echo`: `server-rmcp tuned|documented [one-thread]`.
 //!
 //! *Documented* is what its documentation shows: `stdio()`, a runtime as `#[tokio::main]`
-//! makes it, and the router that the macro makes when told nothing. *Tuned* is the cheapest
+//! makes it, and the router that the macro makes without options. *Tuned* is the cheapest
 //! that it can be: its own pipes, one thread, and a router that is kept in a field.
 
 use std::error::Error;
@@ -24,7 +24,7 @@ struct Documented;
 
 #[tool_router(server_handler)]
 impl Documented {
-    #[tool(description = "Says what it was told")]
+    #[tool(description = "Returns its argument")]
     fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> String {
         text
     }
@@ -37,7 +37,7 @@ struct Tuned {
 
 #[tool_router]
 impl Tuned {
-    #[tool(description = "Says what it was told")]
+    #[tool(description = "Returns its argument")]
     fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> String {
         text
     }

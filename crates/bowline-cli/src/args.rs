@@ -1,5 +1,8 @@
 //! The command line as it was typed. Nothing is resolved here; that is done by
 //! [`settings`](crate::settings).
+//!
+//! - [`server_commands`]: the commands that connect to a server. [`serve`]: `bowline serve`.
+//! - [`help`]: the texts below the options of commands that connect to a server.
 
 mod help;
 pub(crate) mod serve;
@@ -117,7 +120,7 @@ pub(crate) struct ServersArgs {
     pub(crate) config: ConfigArgs,
 }
 
-/// The option that says where servers are looked for, for every command that takes the name of a
+/// The option that sets where servers are looked for, for every command that takes the name of a
 /// server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {

@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_is_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn encoded_bytes_are_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             prop_assert_eq!(decode(&bowline::server::base64(&bytes)), Some(bytes));
         }
 

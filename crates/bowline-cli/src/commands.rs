@@ -1,7 +1,8 @@
 //! The commands, one file each. A command gets its settings and a printer, and returns an exit
 //! status.
 //!
-//! - [`find_by_name`]: looks up the item that the user named.
+//! - [`find_by_name`]: looks up the item that the user named. [`named_items`]: tools and prompts,
+//!   listed or shown alike.
 //! - `<command>.rs`: runs the command; `<command>/text.rs` formats its output for a reader, and
 //!   `<command>/report.rs` holds the data that `--json` prints.
 
@@ -12,6 +13,7 @@ mod demo;
 mod explain;
 mod find_by_name;
 mod info;
+mod named_items;
 mod ping;
 mod prompt;
 mod prompts;

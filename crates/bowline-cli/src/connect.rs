@@ -210,7 +210,7 @@ fn malformed_sample(error: &Error) -> Option<String> {
     Some(shown + dots)
 }
 
-/// Returns what to do about it, unless the error says so itself.
+/// Returns what to do about it, unless the error has that itself.
 fn hint(error: &Error, context: &FailureContext) -> Option<String> {
     let (is_unresponsive, hint_context) = (is_unresponsive(error), context.hint_context);
     if malformed_sample(error).is_some() {
@@ -223,7 +223,7 @@ fn hint(error: &Error, context: &FailureContext) -> Option<String> {
         (Some(_), _) => {
             return Some("run the server's command by itself to see its output".to_owned());
         }
-        // The error of a program that can't be started says what to do.
+        // The error of a program that can't be started includes what to do.
         (None, _) if error.kind() == ErrorKind::Transport => return None,
         (None, Some(_)) if has_no_common_revision(error) => {
             return Some("omit --revision, or name a revision that the server supports".to_owned());
@@ -327,7 +327,7 @@ pub(crate) fn execution_hint(error: &Error) -> Option<&'static str> {
         | ErrorKind::Unavailable
         | ErrorKind::OversizedFrame
         | ErrorKind::Protocol => {}
-        // The error says it itself: what the tool answered, what this side refused, or why it can't
+        // The error itself is enough: what the tool answered, what this side refused, or why it can't
         // be called at all.
         _ => return None,
     }

@@ -95,7 +95,7 @@ pub(crate) struct ResultPrinter<'a> {
 }
 
 impl<'a> ResultPrinter<'a> {
-    /// Creates a printer of results that saves files where `output` says.
+    /// Creates a printer of results that saves files at the place that `output` names.
     pub(crate) fn new(output: &'a Output, printer: &'a mut Printer) -> Self {
         Self {
             printer,
@@ -153,7 +153,7 @@ impl<'a> ResultPrinter<'a> {
     }
 
     /// Saves the binary parts, for a program that gets the result itself as JSON. Nothing is saved
-    /// unless `--output` says where.
+    /// unless `--output` names a place.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ impl<'a> ResultPrinter<'a> {
         Ok(false)
     }
 
-    /// Writes the notes and the error at the end. `made` says what was executed, where that should
+    /// Writes the notes and the error at the end. `made` is what was executed, where that should
     /// not be repeated without need.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ fn check_with(count: usize, open: impl Fn() -> io::Result<File>) -> anyhow::Resu
         match open() {
             Ok(file) => held.push(file),
             Err(error) if is_limit(&error) => return Err(too_few(held.len(), count, &error)),
-            // Another error says nothing about the limit.
+            // Another error doesn't mean that the limit is reached.
             Err(_) => return Ok(()),
         }
     }

@@ -112,7 +112,7 @@ pub(crate) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Creates files where `output` says.
+    /// Creates files at the place that `output` names.
     pub(crate) fn new(output: &'a Output) -> Self {
         Self { output }
     }

@@ -341,7 +341,7 @@ impl Drop for ProgressGuard<'_> {
 /// than the default of the library: a user can wait, and can press Ctrl-C.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long a server may take to exit before a message says that it is awaited.
+/// How long a server may take to exit before a message shows that it is awaited.
 const EXIT_NOTICE_DELAY: Duration = Duration::from_secs(1);
 
 /// How long to wait for the exit of a server. It is killed long before that.

@@ -168,7 +168,7 @@ const GAP: &str = "  ";
 mod tests {
     use super::*;
 
-    /// The rows as they are printed on a screen.
+    /// Returns the rows as they are printed on a screen.
     fn lines<const COLUMNS: usize>(table: &Table<COLUMNS>, screen: Option<usize>) -> Vec<String> {
         let widths = table.widths(screen);
         let rows = table.rows.iter().flat_map(|row| row.lines(&widths));

@@ -14,8 +14,8 @@
 mod both_sides;
 #[path = "support/linear.rs"]
 mod linear;
-#[path = "support/linked.rs"]
-mod linked;
+#[path = "support/link_pair.rs"]
+mod link_pair;
 #[path = "support/table.rs"]
 mod table;
 
@@ -35,8 +35,8 @@ fn main() -> ExitCode {
     waiting(&mut table);
     handshakes(&mut table);
     transitions(&mut table);
-    linked::transitions(&mut table);
-    linked::abandoned(&mut table);
+    link_pair::transitions(&mut table);
+    link_pair::abandoned(&mut table);
     dispatch(&mut table);
     linear::frames(&mut table);
     linear::objects(&mut table);

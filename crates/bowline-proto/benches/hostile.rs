@@ -11,8 +11,8 @@
     reason = "a benchmark measures time; the core still knows none"
 )]
 
-#[path = "support/alone.rs"]
-mod alone;
+#[path = "support/single_side.rs"]
+mod single_side;
 
 use std::error::Error;
 use std::process::{Command, ExitCode};
@@ -23,7 +23,7 @@ use bowline_proto::codec::{
     Decoded, FrameDecoder, FrameLimits, Framing, Oversize, SseDecoder, SseItem,
 };
 
-use alone::{Client, Server};
+use single_side::{Client, Server};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -42,7 +42,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 fn run_all() -> Result<ExitCode, Box<dyn Error>> {
     if memory("VmHWM").is_err() {
-        println!("skipped: this system doesn't tell how much memory a process has used");
+        println!("skipped: this system doesn't report how much memory a process has used");
         return Ok(ExitCode::SUCCESS);
     }
     println!("{:<44} {:>8} {:>8} {:>7}", "MiB", "grew", "bound", "s");

@@ -1,12 +1,12 @@
 //! Instructions of a call, counted exactly, and held to the limits in `instructions.txt`: see
-//! `support/counted.rs`.
+//! `support/instruction_gate.rs`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 #[path = "support/both_sides.rs"]
 mod both_sides;
-#[path = "support/counted.rs"]
-mod counted;
+#[path = "support/instruction_gate.rs"]
+mod instruction_gate;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -16,20 +16,20 @@ use bowline_types::{Era, ErrorObject};
 use bytes::Bytes;
 
 use both_sides::{Answer, BothSides, Offers, body, result};
-use counted::Counted;
+use instruction_gate::InstructionGate;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let counted = Counted {
+    let gate = InstructionGate {
         file: concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt"),
         of: "one round on both sides together",
         scenarios: SCENARIOS,
         promised: &[],
         run,
     };
-    counted.main()
+    gate.main()
 }
 
-/// What is counted.
+/// What is gate.
 const SCENARIOS: &[&str] = &[
     "handshake-call-200",
     "handshake-call-10k",

@@ -47,7 +47,7 @@ fn main() -> Outcomes<()> {
     })
 }
 
-/// Shakes hands, calls a tool, and returns what it says.
+/// Shakes hands, calls a tool, and returns its result.
 async fn call_over_http(mut http: SendRequest<Full<Bytes>>, ours: Revisions) -> Outcomes<String> {
     let mut config = Config::new(Implementation::new("http", "0"));
     config.revisions(ours).carrier(Carrier::StreamPerRequest);

@@ -29,7 +29,7 @@ fn main() -> Outcomes<()> {
     Ok(())
 }
 
-/// Starts a server, shakes hands, calls its tool, and returns what it says.
+/// Starts a server, shakes hands, calls its tool, and returns its result.
 fn call_over_pipes(revisions: Revisions) -> Outcomes<String> {
     let mut child = Command::new(std::env::current_exe()?)
         .arg("server")

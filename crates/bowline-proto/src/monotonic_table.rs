@@ -267,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map_in_order(steps in proptest::collection::vec(step(), 0..400)) {
+        fn a_table_is_a_map_in_order(steps in proptest::collection::vec(step(), 0..400)) {
             let (mut table, mut map) = (MonotonicTable::new(), BTreeMap::new());
             let (mut deadlines, mut set) = (Deadlines::new(), BTreeSet::new());
             let mut next = 0_u32;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stays_keeps_no_others() {
+    fn an_entry_that_stays_keeps_no_others() {
         let mut table = MonotonicTable::new();
         table.insert(0, ());
         for key in 1..100_000 {

@@ -85,7 +85,7 @@ impl Outcome {
     }
 }
 
-/// Says if the peer may have seen a call. Only the core knows, so each outcome comes with it: a
+/// The answer to "may the peer have seen this call?" Only the core knows, so each outcome comes with it: a
 /// call of which a part may have reached the transport is [`Maybe`](Self::Maybe), with every
 /// outcome and for every later attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

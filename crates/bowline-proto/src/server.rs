@@ -12,11 +12,8 @@
 //! - `event_log`: resumption of the event streams of a session, over HTTP.
 //! - `input_rounds`, `listen_subscriptions`: MRTR and `subscriptions/listen` (2026-07-28).
 //!
-//! - `base64`: the encoding of header values.
-//!
 //! Nothing here may depend on an HTTP library.
 
-mod base64;
 mod event_log;
 mod handshake_http;
 mod headers;

@@ -286,7 +286,7 @@ impl Faults {
         self.often(fault) > 0
     }
 
-    /// Those that can happen.
+    /// Returns those that can happen.
     pub fn iter(&self) -> impl Iterator<Item = Fault> {
         Fault::ALL.iter().copied().filter(|fault| self.has(*fault))
     }

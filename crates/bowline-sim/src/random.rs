@@ -41,7 +41,7 @@ impl Random {
         self.below(1000) < often
     }
 
-    /// One of these.
+    /// Returns one of these.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
         of.get(self.index(of.len())).copied()
     }

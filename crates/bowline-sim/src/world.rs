@@ -247,13 +247,10 @@ impl World {
         }
         self.now = self.now.max(next);
         let is_timer = timer == Some(next) && (event != Some(next) || self.random.one_in(2));
-        match is_timer {
-            true => self.fire_timers(),
-            false => {
-                if let Some((_, event)) = self.queue.pop_first() {
-                    self.dispatch(event);
-                }
-            }
+        if is_timer {
+            self.fire_timers();
+        } else if let Some((_, event)) = self.queue.pop_first() {
+            self.dispatch(event);
         }
         self.run_until_idle();
         let is_drained = !self.client.is_asleep;

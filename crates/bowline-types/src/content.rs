@@ -102,7 +102,7 @@ impl ContentBlock {
     }
 }
 
-/// The name of an image or of sound.
+/// Returns the name of an image or of sound.
 fn media(kind: &str, mime_type: &str, base64: &str) -> Cow<'static, str> {
     format!("[{kind}: {mime_type}, {} bytes]", decoded_size(base64)).into()
 }

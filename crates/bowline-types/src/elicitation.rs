@@ -4,6 +4,8 @@
 //! mode (since 2025-11-25) the user opens a URL, for data that must not pass through the client:
 //! passwords, payments, authorization.
 //!
+//! `schema` has the fields of a form, `form_validation` checks its content.
+//!
 //! ```
 //! use bowline_types::elicitation::{ElicitFormParams, ElicitResult, FormSchema, PrimitiveSchema};
 //!

@@ -35,22 +35,22 @@ wire_struct! {
 }
 
 impl ErrorObject {
-    /// The message is not JSON.
+    /// Creates the error for a message that is not JSON.
     pub fn parse_error(message: impl Into<String>) -> Self {
         Self::new(codes::PARSE_ERROR, message)
     }
 
-    /// The message is no JSON-RPC, or not allowed now.
+    /// Creates the error for a message that is no JSON-RPC, or not allowed now.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(codes::INVALID_REQUEST, message)
     }
 
-    /// The method is unknown, or of a capability that isn't offered.
+    /// Creates the error for a method that is unknown, or of a capability that isn't offered.
     pub fn method_not_found(message: impl Into<String>) -> Self {
         Self::new(codes::METHOD_NOT_FOUND, message)
     }
 
-    /// The parameters are wrong: an unknown tool, a bad cursor, and so on.
+    /// Creates the error for wrong parameters: an unknown tool, a bad cursor, and so on.
     ///
     /// ```
     /// use bowline_types::ErrorObject;
@@ -62,13 +62,13 @@ impl ErrorObject {
         Self::new(codes::INVALID_PARAMS, message)
     }
 
-    /// The receiver failed.
+    /// Creates the error for a failure of the receiver.
     pub fn internal_error(message: impl Into<String>) -> Self {
         Self::new(codes::INTERNAL_ERROR, message)
     }
 
-    /// There is no resource of this URI, of which `data` repeat the beginning. The code depends
-    /// on the revision.
+    /// Creates the error for a resource that doesn't exist. Its `data` repeat the beginning of the
+    /// URI. The code depends on the revision.
     pub fn resource_not_found(uri: &str, revision: Revision) -> Self {
         let code = ErrorCode::ResourceNotFound.code(revision);
         let uri: String = uri.chars().take(SHOWN_URI).collect();
@@ -76,7 +76,7 @@ impl ErrorObject {
         Self::new(code, "there is no such resource").with_data(&ResourceNotFoundData::new(uri))
     }
 
-    /// An error of the protocol. `None` when `revision` has no code for it.
+    /// Creates an error of the protocol. Returns `None` if `revision` has no code for it.
     pub fn with_code(
         code: ErrorCode,
         revision: Revision,
@@ -85,20 +85,20 @@ impl ErrorObject {
         Some(Self::new(code.code(revision)?, message))
     }
 
-    /// The same error with one of the types below as its `data`. Data that can't be encoded are
-    /// left out.
+    /// Sets one of the types below as the `data`. Data that can't be encoded
+    /// are left out.
     #[must_use]
     pub fn with_data<T: Wire>(mut self, data: &T) -> Self {
         self.data = data.to_lossless_json().ok();
         self
     }
 
-    /// What the code means in `revision`; `None` when the protocol doesn't say.
+    /// Returns what the code means in `revision`; `None` when the protocol doesn't define it.
     pub fn error_code(&self, revision: Revision) -> Option<ErrorCode> {
         ErrorCode::from_code(self.code, revision)
     }
 
-    /// `data` as one of the types below. `None` when there is none.
+    /// Returns `data` as one of the types below. `None` when there is none.
     pub fn data_as<T: Wire>(&self) -> Result<Option<T>, DecodeError> {
         let Some(data) = &self.data else {
             return Ok(None);
@@ -214,12 +214,12 @@ const CODES: [(i64, ErrorCode, Revisions); 11] = {
 };
 
 impl ErrorCode {
-    /// Every kind.
+    /// Returns every kind.
     pub fn all() -> impl Iterator<Item = Self> {
         CODES.into_iter().map(|(_, kind, _)| kind)
     }
 
-    /// The code of the kind in `revision`. `None` if the revision doesn't have it.
+    /// Returns the code of the kind in `revision`. `None` if the revision doesn't have it.
     pub fn code(self, revision: Revision) -> Option<i64> {
         // 2026-07-28, server/resources: not found is an invalid parameter.
         let kind = match self {
@@ -232,7 +232,7 @@ impl ErrorCode {
             .map(|(code, _, _)| code)
     }
 
-    /// The kind that `code` means in `revision`. `None` when the protocol gives it no
+    /// Returns the kind that `code` means in `revision`. `None` when the protocol gives it no
     /// meaning there: codes of applications, and reserved ones.
     ///
     /// -32002 is understood in every revision: 2026-07-28 forbids it, and asks clients to
@@ -247,7 +247,8 @@ impl ErrorCode {
             .map(|(_, kind, _)| kind)
     }
 
-    /// The shape of the `data` that `revision` demands with it. `None` when it demands none.
+    /// Returns the shape of the `data` that `revision` demands with it. `None` when it demands
+    /// none.
     pub fn data(self, revision: Revision) -> Option<&'static Shape> {
         self.code(revision)?;
         match self {
@@ -265,7 +266,7 @@ impl ErrorCode {
         }
     }
 
-    /// The revisions that have a code for it.
+    /// Returns the revisions that have a code for it.
     pub fn revisions(self) -> Revisions {
         Revision::ALL
             .into_iter()
@@ -273,7 +274,7 @@ impl ErrorCode {
             .collect()
     }
 
-    /// The name that the protocol gives it.
+    /// Returns the name that the protocol gives it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ParseError => "parse error",

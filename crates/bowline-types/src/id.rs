@@ -13,7 +13,7 @@ macro_rules! exact_id {
         pub struct $name(Repr);
 
         impl $name {
-            /// The integer, when it is one of 64 bits.
+            /// Returns the integer, if it is one of 64 bits.
             pub fn as_i64(&self) -> Option<i64> {
                 match self.0 {
                     Repr::Integer(integer) => Some(integer),
@@ -29,7 +29,7 @@ macro_rules! exact_id {
                 }
             }
 
-            /// The string, when it is one.
+            /// Returns the string, if it is one.
             pub fn as_str(&self) -> Option<&str> {
                 match &self.0 {
                     Repr::String(string) => Some(string),
@@ -124,7 +124,7 @@ exact_id! {
 }
 
 impl RequestId {
-    /// The id that a response has: a string or an integer, or a number with a fraction or an
+    /// Parses the id that a response has: a string or an integer, or a number with a fraction or an
     /// exponent whose value is exactly an integer of 64 bits. `None` for any other JSON.
     ///
     /// A peer that holds all numbers as doubles may answer `1` with `1.0`. That can only be meant
@@ -144,7 +144,7 @@ impl RequestId {
     }
 }
 
-/// The integer that a number is, however it is written, without the rounding of a double.
+/// Returns the integer that a number is, however it is written, without the rounding of a double.
 fn exact_integer(json: RawJsonRef<'_>) -> Option<i64> {
     if json.kind() != Kind::Number {
         return None;

@@ -1,5 +1,7 @@
 //! Inspection of frames: the kind of each message, and the revisions in which it is valid.
 //!
+//! `inspection` is the result.
+//!
 //! ```
 //! use bowline_types::Revision;
 //! use bowline_types::inspect::Inspector;

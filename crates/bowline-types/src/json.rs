@@ -80,7 +80,8 @@ impl RawJson {
     ///
     /// # Errors
     ///
-    /// Fails if the value has no form in JSON: a number that is not finite, a key that is not a string.
+    /// Fails if the value has no form in JSON: a number that is not finite, a key that is not a
+    /// string.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         Ok(Self(serde_json::to_string(&Finite(value))?.into()))
     }
@@ -94,7 +95,7 @@ impl RawJson {
         )
     }
 
-    /// `null`
+    /// Returns `null`.
     pub fn null() -> Self {
         Self("null".into())
     }

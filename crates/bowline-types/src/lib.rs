@@ -13,7 +13,7 @@
 //! | the beginning of a connection | [`lifecycle`], [`capabilities`] |
 //! | features of a server | [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] |
 //! | requests of a server to its client | [`sampling`], [`roots`], [`elicitation`], [`input`] |
-//! | shared types | [`content`], [`common`], [`meta`], [`progress`], [`pagination`], [`caching`] |
+//! | shared types | [`content`], [`common`], [`meta`], [`progress`], [`pagination`], [`caching`], [`base64`] |
 //! | long-running work, and changes | [`tasks`], [`subscriptions`] |
 //! | extensions | [`tasks`], [`skills`] |
 //! | errors | [`error`] |
@@ -50,6 +50,7 @@
 #[macro_use]
 pub mod wire;
 
+pub mod base64;
 pub mod caching;
 pub mod capabilities;
 pub mod common;

@@ -19,6 +19,8 @@
 //! assert_eq!(meta.read(keys::LOG_LEVEL)?, None);
 //! # Ok::<(), bowline_types::DecodeError>(())
 //! ```
+//!
+//! `key_grammar` checks keys, `trace_parent` parses the trace context.
 
 mod key_grammar;
 mod trace_parent;

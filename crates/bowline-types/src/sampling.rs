@@ -4,6 +4,9 @@
 //! request](crate::input). With tools (since 2025-11-25) the server runs a loop: the result has
 //! `tool_use` blocks of the model, and the next request has a `tool_result` block for each.
 //!
+//! `one_or_many` is content that may be a list; `tool_results` checks the order of tool uses and
+//! results.
+//!
 //! ```
 //! use bowline_types::common::Role;
 //! use bowline_types::sampling::{CreateMessageParams, CreateMessageResult, SamplingMessage};

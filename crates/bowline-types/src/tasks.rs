@@ -8,6 +8,8 @@
 //!   respond to `tools/call` with a task. `tasks/get` returns input requests, result and error
 //!   ([`DetailedTask`]); input responses are sent with `tasks/update`.
 //!
+//! `results` has the results and notifications that contain a task.
+//!
 //! ```
 //! use bowline_types::tasks::{CreateTaskResult, Task, TaskStatus};
 //! use bowline_types::{Revision, Wire};

@@ -58,10 +58,14 @@ async fn run(kills: u64, seed: u64) -> Result<bool, Box<dyn Error>> {
     let counts = Arc::new(Counts::default());
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
-        callers.spawn(call_until_told(client.clone(), caller, Arc::clone(&counts)));
+        callers.spawn(call_until_stopped(
+            client.clone(),
+            caller,
+            Arc::clone(&counts),
+        ));
     }
     let mut chance = Chance(seed);
-    // What the first lives bring into memory stays there.
+    // What the first processes bring into memory stays there.
     let warm_up = (kills / 10).max(1);
     let mut before = Usage::now()?;
     let started = Instant::now();
@@ -78,7 +82,7 @@ async fn run(kills: u64, seed: u64) -> Result<bool, Box<dyn Error>> {
     let after = Usage::now()?;
     client.stop().await;
     drop(client);
-    let left = settle().await?;
+    let left = wait_for_reaper().await?;
     report(kills, ready, elapsed, &counts, [before, after, left])
 }
 
@@ -117,7 +121,7 @@ fn kill_servers() -> Result<(), Box<dyn Error>> {
 }
 
 /// Calls without a pause. Each call must end, with its own answer or an error that fits.
-async fn call_until_told(client: Client, caller: u64, counts: Arc<Counts>) {
+async fn call_until_stopped(client: Client, caller: u64, counts: Arc<Counts>) {
     let mut number = 0_u64;
     while !counts.stop.load(Ordering::Relaxed) {
         number += 1;
@@ -144,8 +148,8 @@ async fn call_until_told(client: Client, caller: u64, counts: Arc<Counts>) {
     }
 }
 
-/// Waits until the reaper is done. What is left then.
-async fn settle() -> Result<Usage, Box<dyn Error>> {
+/// Waits until the reaper is done, and returns what is left then.
+async fn wait_for_reaper() -> Result<Usage, Box<dyn Error>> {
     for _ in 0..500 {
         if Usage::now()?.descendants == 0 {
             break;

@@ -55,7 +55,7 @@ async fn call(count: u64) -> Result<bool, Box<dyn Error>> {
 
 async fn reconnect(count: u64) -> Result<bool, Box<dyn Error>> {
     let (transport, acceptor) = memory::pair();
-    // Each life serves one call, and ends with the second.
+    // Each process serves one call, and ends with the second.
     tokio::spawn(echo(acceptor, 1));
     let mut config = config();
     config.backoff(bowline::Backoff::new(
@@ -92,7 +92,7 @@ fn flat(what: &str, started: Instant, before: Usage) -> Result<bool, Box<dyn Err
     Ok(is_flat)
 }
 
-/// Serves lives of so many calls each.
+/// Runs servers of so many calls each.
 async fn echo(mut acceptor: Acceptor, calls: u64) {
     while let Some(stream) = acceptor.accept().await {
         // A client that is gone is no matter of this end.

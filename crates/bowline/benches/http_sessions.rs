@@ -1,7 +1,7 @@
 //! 100,000 clients that open a session over HTTP and never end it.
 //!
 //! `cargo bench -p bowline --features http-server --bench http_sessions [-- CLIENTS]`. There are
-//! never more sessions than allowed, further clients are told when to come back, an idle session
+//! never more sessions than allowed, further clients learn when to come back, an idle session
 //! costs at most 1 KiB, and after the sessions have expired nothing is left of them. Requests go to
 //! the service without a socket, and time is simulated: what is measured is memory, counted by the
 //! allocator.

@@ -1,12 +1,12 @@
 //! Instructions of a call that the server answers, counted exactly, and held to the limits in
-//! `instructions.txt`: see `support/counted.rs` of bowline-proto.
+//! `instructions.txt`: see `support/instruction_gate.rs` of bowline-proto.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-#[path = "support/answering.rs"]
-mod answering;
-#[path = "../../bowline-proto/benches/support/counted.rs"]
-mod counted;
+#[path = "../../bowline-proto/benches/support/instruction_gate.rs"]
+mod instruction_gate;
+#[path = "support/scripted_client.rs"]
+mod scripted_client;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -14,10 +14,10 @@ use std::process::ExitCode;
 use bowline::types::Era;
 use tokio::runtime::Builder;
 
-use counted::Counted;
+use instruction_gate::InstructionGate;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let counted = Counted {
+    let gate = InstructionGate {
         file: concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt"),
         of: "one call that the server answers",
         scenarios: &[
@@ -34,7 +34,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         ],
         run,
     };
-    counted.main()
+    gate.main()
 }
 
 fn run(scenario: &str, rounds: usize) -> Result<(), Box<dyn Error>> {
@@ -46,7 +46,7 @@ fn run(scenario: &str, rounds: usize) -> Result<(), Box<dyn Error>> {
         "handshake" => Era::Handshake,
         _ => Era::Stateless,
     };
-    let server = answering::echo(tools.parse()?)?;
+    let server = scripted_client::echo(tools.parse()?)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(answering::call(&server, era, window.parse()?, rounds))
+    runtime.block_on(scripted_client::call(&server, era, window.parse()?, rounds))
 }

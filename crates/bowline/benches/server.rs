@@ -94,11 +94,15 @@ fn server() -> Result<RunningServer, Box<dyn Error>> {
         .tool("small", "Answers", || async { "x".repeat(1_000) })
         .tool("large", "Answers", || async { "x".repeat(1_000_000) })
         .tool("largest", "Answers", || async { "x".repeat(LARGEST) })
-        .tool("logs", "Says much", |cx: Context| async move {
-            for _ in 0..10 {
-                cx.log(LoggingLevel::Error, "x".repeat(60_000));
-            }
-        })
+        .tool(
+            "logs",
+            "Sends many log messages",
+            |cx: Context| async move {
+                for _ in 0..10 {
+                    cx.log(LoggingLevel::Error, "x".repeat(60_000));
+                }
+            },
+        )
         .tool("panic", "Panics", || async {
             tokio::task::yield_now().await;
             panic!("as it should");

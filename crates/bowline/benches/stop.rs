@@ -20,10 +20,10 @@ use tokio::sync::oneshot;
 
 const PROMISE: Duration = Duration::from_millis(100);
 
-/// A condition: its name, the manners of its server, and what is done before the stop.
+/// A condition: its name, the behaviours of its server, and what is done before the stop.
 struct Condition {
     name: &'static str,
-    manners: &'static [&'static str],
+    behaviours: &'static [&'static str],
     prepare: Prepare,
 }
 
@@ -46,12 +46,12 @@ enum Prepare {
 
 const fn condition(
     name: &'static str,
-    manners: &'static [&'static str],
+    behaviours: &'static [&'static str],
     prepare: Prepare,
 ) -> Condition {
     Condition {
         name,
-        manners,
+        behaviours,
         prepare,
     }
 }
@@ -128,7 +128,7 @@ async fn run(condition: &Condition) -> Result<Duration, Box<dyn Error>> {
         let wait = Duration::from_secs(60);
         config.backoff(bowline::Backoff::new(wait, wait));
     }
-    let client = Client::start(server(condition.manners)?, config);
+    let client = Client::start(server(condition.behaviours)?, config);
     let calls = prepare(&client, condition.prepare).await?;
     let took = match condition.prepare {
         Prepare::Together => stop_together(&client).await?,
@@ -222,7 +222,7 @@ async fn stop_inside_a_handler(
             }
         }
     });
-    let transport = server(condition.manners)?;
+    let transport = server(condition.behaviours)?;
     let client = {
         let mut slot = slot.lock().map_err(|error| error.to_string())?;
         let client = Client::start(transport, config);

@@ -1,4 +1,4 @@
-//! A server with a tool that keeps its thread for as long as its argument says.
+//! A server with a tool that keeps its thread for as long as its argument demands.
 //!
 //! The process ends soon after its client has left, whatever the tool does: nothing waits for
 //! such a thread.

@@ -52,7 +52,7 @@ async fn main() -> Result<(), AnyError> {
     Ok(())
 }
 
-/// Tells a caller who it is.
+/// Returns the name of the caller.
 async fn whoami(principal: Principal, cx: Context) -> Result<String, ToolError> {
     let http = cx.http_request();
     let certificate = http.and_then(|http| http.extensions().get::<PeerCertificate>().cloned());
@@ -68,7 +68,8 @@ async fn serve(
     authority: &Authority,
     accounts: Accounts,
 ) -> Result<(RunningServer, SocketAddr), AnyError> {
-    let server = Server::new("guarded", "1.0.0").tool("whoami", "Tells who calls", whoami);
+    let server =
+        Server::new("guarded", "1.0.0").tool("whoami", "Returns the name of the caller", whoami);
     let server = server.build()?;
     let listener = TlsListener {
         tcp: TcpListener::bind("127.0.0.1:0").await?,
@@ -95,8 +96,8 @@ type Accounts = HashMap<Vec<u8>, String>;
 #[derive(Clone, Debug)]
 struct PeerCertificate(CertificateDer<'static>);
 
-/// Accepts TLS connections. Handshakes run beside each other: a client that is slow, or says
-/// nothing, keeps nobody waiting.
+/// Accepts TLS connections. Handshakes run beside each other: a client that is slow, or
+/// sends nothing, delays no other.
 struct TlsListener {
     tcp: TcpListener,
     acceptor: TlsAcceptor,
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_says_nothing_keeps_no_other_waiting() {
+    async fn a_client_that_sends_nothing_delays_no_other() {
         let authority = Authority::new().unwrap();
         let ann = authority.issue("ann").unwrap();
         let accounts = Accounts::from([(ann.certificate.to_vec(), "ann".to_owned())]);

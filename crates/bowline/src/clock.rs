@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline_proto::Instant;
 use tokio::time::{Instant as Moment, Sleep, sleep_until};
 
-/// A moment that the runtime can't tell is one that never comes.
+/// An instant that the runtime can't represent never comes.
 const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// A clock that begins when it is made.

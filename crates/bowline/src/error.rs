@@ -1,4 +1,6 @@
 //! The error type of the library.
+//!
+//! `delivery`: whether a failed call was sent or may have run, and how to recover.
 
 mod delivery;
 

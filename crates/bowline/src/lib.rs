@@ -37,7 +37,7 @@
 //!   refused. Without it, what decoding accepts is accepted, and there are fewer dependencies.
 //!
 //! Private files: `io` and `read_grace` (an open stream, and reading before deadlines), `clock`,
-//! `panics` (contained), `logged` (names in log events), `error`, `connection_failure`, and
+//! `panics` (contained), `log_names` (names in log events), `error`, `connection_failure`, and
 //! `schema` (validation). Client and server use them; protocol rules are in `bowline-proto`.
 
 #[cfg(feature = "client")]
@@ -54,7 +54,7 @@ mod clock;
 mod connection_failure;
 mod error;
 mod io;
-mod logged;
+mod log_names;
 mod panics;
 mod read_grace;
 #[cfg(all(feature = "validate", any(feature = "client", feature = "server")))]

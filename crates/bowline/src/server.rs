@@ -32,14 +32,13 @@
 //! - Handlers: `extract` and `string_arguments` (their arguments), `context`, `principal`, `output`
 //!   (results of tools), `validation` (against schemas), `handler` and `resource_subscriptions`
 //!   (full control). Asking the client: `client_questions`, `round_state_seal`,
-//!   `used_round_states`. Binary data: `base64`.
+//!   `used_round_states`.
 //! - Requests: `service`, `layer`, `dispatch` (a method to its handler), `tasks`.
 //! - Running: `running_server`, `accept`, `http` (Streamable HTTP), `server_core`, `session_set`,
 //!   `session` (one client), `blocking_threads` and `block_monitor` (handlers that block),
 //!   `telemetry`.
 
 mod accept;
-mod base64;
 mod block_monitor;
 mod blocking_threads;
 mod builder;
@@ -76,7 +75,7 @@ mod used_round_states;
 mod validation;
 
 pub use accept::Listener;
-pub use base64::base64;
+pub use bowline_types::base64::encode as base64;
 pub use builder::Server;
 pub use caching::Caching;
 pub use context::Context;

@@ -14,8 +14,8 @@
 //! Child processes, stdio and Unix sockets are for Unix, and tested on Linux.
 //!
 //! The files: `child` (a process), `stdio`, `sockets` (TCP and Unix), `single_stream` (a stream that
-//! is there already) and `memory` (tests). A transport only opens streams: retries, timeouts and the
-//! protocol belong to the client.
+//! is there already), `memory` (tests) and `peer_addr` (the address of a client). A transport only
+//! opens streams: retries, timeouts and the protocol belong to the client.
 
 #[cfg(unix)]
 mod child;

@@ -139,7 +139,7 @@ async fn a_command_that_does_not_exist_is_a_permanent_error() {
 
 // proves: F-LC-09
 #[tokio::test]
-async fn who_dies_before_it_answers_is_told_of() {
+async fn a_server_that_dies_before_it_answers_is_reported() {
     for (script, status) in [
         ("echo words >&2; exit 0", "exit status: 0"),
         ("echo words >&2; exit 1", "exit status: 1"),
@@ -190,7 +190,7 @@ async fn a_child_may_take_its_time_to_start() {
 
 // proves: F-CP-08, CN-23
 #[tokio::test]
-async fn who_does_not_want_to_end_delays_nobody() {
+async fn a_server_that_ignores_sigterm_delays_no_stop() {
     let script = r#"trap "" TERM; "$0"; while :; do sleep 1000; done"#;
     let client = start(shell(script));
     ready(&client).await;
@@ -327,7 +327,7 @@ async fn ten_thousand_log_lines_on_stdout_are_passed_over() {
 
 // proves: F-BP-03, F-SD-06
 #[tokio::test]
-async fn a_server_that_never_reads_makes_calls_time_out_and_stops_nobody() {
+async fn a_server_that_never_reads_makes_calls_time_out_and_can_be_stopped() {
     let deaf = r#"read line
         echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'
         exec sleep 1000"#;

@@ -4,8 +4,8 @@
 //! one for what is taken for many calls together. A change for the better makes them fail as
 //! well: then lower the numbers.
 
-#[path = "../benches/support/answering.rs"]
-mod answering;
+#[path = "../benches/support/scripted_client.rs"]
+mod scripted_client;
 
 use allocation_counter::measure;
 use bowline::types::Era;
@@ -37,11 +37,11 @@ fn check(era: Era, tools: usize, expected: f64) {
 }
 
 fn count(era: Era, tools: usize, window: usize, calls: usize) -> f64 {
-    let server = answering::echo(tools).expect("it is set up well");
+    let server = scripted_client::echo(tools).expect("it is set up well");
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let taken = measure(|| {
-        let called = runtime.block_on(answering::call(&server, era, window, calls));
+        let called = runtime.block_on(scripted_client::call(&server, era, window, calls));
         called.expect("all is answered");
     });
     // Far below what a double can hold.

@@ -55,7 +55,7 @@ Requests of the server (elicitation and sampling):
 
 Output:
   Text on stdout, with control sequences escaped. Images, audio and blobs are saved in the
-  current folder, or where --output says, under unused names that the server did not choose;
+  current folder, or where --output points, under unused names that the server did not choose;
   stderr shows the paths. With --output FILE text is saved too, unescaped. Structured content is
   shown only if there is no text, since servers repeat it as text.
 
@@ -102,7 +102,7 @@ pub(super) const READ_HELP: &str = "Examples:
 
 Output:
   Text on stdout, with control sequences escaped. Blobs are saved in the current folder, or
-  where --output says, under unused names that the server did not choose; stderr shows the
+  where --output points, under unused names that the server did not choose; stderr shows the
   paths. With --output FILE text is saved too, unescaped.
 
 Output with --json:

@@ -187,7 +187,7 @@ fn integral(text: &str) -> Option<Item> {
     is_held.then(|| raw(&integer.to_string())).flatten()
 }
 
-/// Returns `true` if a number has no fraction, as far as a double can tell.
+/// Returns `true` if a number has no fraction, as far as a double is exact.
 fn is_whole(text: &str) -> bool {
     let number = text.parse::<f64>().unwrap_or(f64::NAN);
     number.is_infinite() || number.fract() == 0.0

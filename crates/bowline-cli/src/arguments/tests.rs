@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_given_is_sent_as_json_or_refused(
+    fn arguments_are_sent_as_json_or_refused(
         schema in any_schema(),
         words in prop::collection::vec("(a|b|b\\.c|a\\.a|a\\.b\\.c)(=|:=)([0-9]{0,2}|x|\\[1\\]|null)", 0..5),
     ) {

@@ -9,7 +9,7 @@ use bowline_types::tools::{CallToolResult, Tool};
 
 use crate::arguments::Arguments;
 use crate::bounded_file::MAX_BYTES;
-use crate::commands::tools;
+use crate::commands::named_items;
 use crate::content::{self, Part, ResultPrinter};
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
@@ -37,8 +37,7 @@ pub(crate) fn call(
         environment,
         printer,
         async |connection| {
-            let tools = tools::list(connection).await?;
-            let tool = tools::find(&settings.name, tools)?;
+            let tool: Tool = named_items::find(&settings.name, connection).await?;
             let arguments = arguments(&tool, &settings.words, &input)?;
             let outcome = call_tool(&tool, &arguments, connection).await?;
             print_outcome(outcome, &settings.output, connection)

@@ -5,7 +5,8 @@ use bowline_types::completion::Completion;
 use bowline_types::prompts::Prompt;
 use bowline_types::resources::ResourceTemplate;
 
-use crate::commands::{prompts, resources};
+use crate::commands::named_items::NamedItem as _;
+use crate::commands::resources;
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
 use crate::failure::usage;
@@ -54,7 +55,7 @@ impl CompletionTarget {
         let has_prompts = wants_prompt && capabilities.prompts.is_some();
         let has_templates = wants_template && capabilities.resources.is_some();
         let prompts = if has_prompts {
-            prompts::list(connection).await?
+            Prompt::list(connection).await?
         } else {
             Vec::new()
         };

@@ -1,4 +1,6 @@
 //! `bowline info`: shows the identity and capabilities of a server.
+//!
+//! `text` formats what `--json` prints as data.
 
 mod text;
 
@@ -6,9 +8,12 @@ use anyhow::Context as _;
 use bowline_types::Era;
 use bowline_types::capabilities::ServerCapabilities;
 use bowline_types::common::Implementation;
+use bowline_types::prompts::Prompt;
+use bowline_types::tools::Tool;
 use serde::Serialize;
 
-use crate::commands::{prompts, resources, tools};
+use crate::commands::named_items::NamedItem as _;
+use crate::commands::resources;
 use crate::connect::is_unknown_method;
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
@@ -117,7 +122,7 @@ impl Counts {
     ) -> anyhow::Result<()> {
         let of = |listed, what| Count::of(listed, what, connection);
         if capabilities.tools.is_some() {
-            let tools = tools::list(connection).await;
+            let tools = Tool::list(connection).await;
             self.tools = of(tools.map(|tools| tools.len()), "tools")?;
         }
         if capabilities.resources.is_some() {
@@ -127,7 +132,7 @@ impl Counts {
             self.resource_templates = of(templates.map(|templates| templates.len()), "templates")?;
         }
         if capabilities.prompts.is_some() {
-            let prompts = prompts::list(connection).await;
+            let prompts = Prompt::list(connection).await;
             self.prompts = of(prompts.map(|prompts| prompts.len()), "prompts")?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::commands::call::read_stdin_argument;
-use crate::commands::prompts;
+use crate::commands::named_items;
 use crate::content::{Part, ResultPrinter};
 use crate::environment::Environment;
 use crate::exit::ExitStatus;
@@ -33,8 +33,7 @@ pub(crate) fn prompt(
         environment,
         printer,
         async |connection| {
-            let all = prompts::list(connection).await?;
-            let prompt = prompts::find(&settings.name, all)?;
+            let prompt: Prompt = named_items::find(&settings.name, connection).await?;
             let arguments = arguments(&prompt, &settings.words, &input)?;
             let filled = get_prompt(&prompt, arguments, connection).await?;
             print_messages(&filled, &settings.output, connection)

@@ -1,4 +1,6 @@
 //! `bowline servers`: lists the configured servers and the files that define them.
+//!
+//! `report` is the data that `--json` prints; `text` formats it for users.
 
 mod report;
 mod text;

@@ -1,6 +1,8 @@
 //! A server in a configuration file, in the format of any client.
 //!
 //! Variables such as `${VAR}` are kept, with their positions.
+//!
+//! `fields` reads them from JSON, with the names that all clients use.
 
 mod fields;
 

@@ -48,7 +48,7 @@ impl Source {
         position
     }
 
-    /// The nearest byte that is not behind `at` and whose position is known.
+    /// Returns the nearest byte that is not behind `at` and whose position is known.
     fn mark_before(&self, at: usize) -> (usize, Position) {
         let marks = self.marks.get_or_init(|| marks(&self.text));
         let next = marks.partition_point(|(byte, _)| *byte <= at);

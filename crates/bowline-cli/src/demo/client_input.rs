@@ -70,7 +70,7 @@ async fn ask_survey(State(app): State<Arc<App>>, cx: Context) -> Result<String, 
         ("sails", PrimitiveSchema::boolean()),
         ("knot", PrimitiveSchema::one_of(["bowline", "clove hitch"])),
     ]);
-    let first = ElicitFormParams::new("Tell us about yourself", form);
+    let first = ElicitFormParams::new("Your details", form);
     let first = cx.elicit("you", first).await?;
     let Some(knot) = text_of(&first, "knot") else {
         return Ok("The survey has ended early.".to_owned());

@@ -1,5 +1,5 @@
 //! URL elicitation. The URL is never opened for the user: it is shown with its host and with
-//! warnings, and the user says if they opened it.
+//! warnings, and the user answers if they opened it.
 
 use bowline_types::elicitation::{ElicitAction, ElicitResult, ElicitUrlParams};
 
@@ -44,7 +44,7 @@ pub(super) async fn ask_to_retry(prompter: &mut impl Prompter) -> bool {
     }
 }
 
-/// Returns the result for a URL that was opened. It does not say if the interaction was completed.
+/// Returns the result for a URL that was opened. The interaction may not be completed.
 pub(super) fn accepted() -> ElicitResult {
     ElicitResult::new(ElicitAction::Accept)
 }

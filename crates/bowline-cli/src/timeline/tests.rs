@@ -77,7 +77,7 @@ fn states_and_calls_stand_below_each_other() {
 }
 
 #[test]
-fn it_can_be_drawn_in_ascii() {
+fn a_timeline_can_be_drawn_in_ascii() {
     check(
         &killed(),
         74,

@@ -33,7 +33,7 @@ fn a_server_is_started_called_killed_and_called_again() {
 }
 
 #[test]
-fn it_can_be_told_in_ascii() {
+fn the_demo_can_be_printed_in_ascii() {
     check_demo("demo_ascii", &["--ascii"]);
     let output = demo(&[]).env("LC_ALL", "C").output().unwrap();
     assert!(output.stdout.is_ascii());
@@ -192,7 +192,7 @@ fn a_server_that_can_not_be_started_is_unreachable() {
 }
 
 #[test]
-fn it_is_over_soon() {
+fn the_demo_takes_a_few_seconds() {
     let begun = Instant::now();
     demo(&[]).output().unwrap();
     // Two seconds, and what a busy machine adds.
@@ -200,7 +200,7 @@ fn it_is_over_soon() {
 }
 
 #[test]
-fn verbose_tells_what_the_library_does_and_no_more() {
+fn verbose_shows_what_the_library_does_and_no_more() {
     let secret = "hunter2-of-the-sea";
     let output = demo(&["-v"]).env("SECRET_TOKEN", secret).output().unwrap();
     let stderr = text(&output.stderr);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use crate::place::Place;
 use crate::run::text;
 use crate::terminal::TerminalSession;
+use crate::test_folder::TestFolder;
 
 /// The demo server, which writes its process id and every received message to stderr.
 const NOTED: &str = r#"echo $$ > pid; tee heard /dev/stderr | "$0" serve demo"#;
@@ -19,10 +19,10 @@ const NOTED: &str = r#"echo $$ > pid; tee heard /dev/stderr | "$0" serve demo"#;
 const STUBBORN: &str = r#"trap "" TERM INT; echo $$ > pid; "$0" serve demo; exec sleep 600"#;
 
 /// `bowline`, in the middle of a call of `hang`.
-fn hanging(place: &Place, script: &str, args: &[&str]) -> Child {
+fn hanging(test: &TestFolder, script: &str, args: &[&str]) -> Child {
     let program = env!("CARGO_BIN_EXE_bowline");
     let server = ["-v", "--", "sh", "-c", script, program];
-    let mut command = place.command(&[&["call", "hang"], args, &server].concat());
+    let mut command = test.command(&[&["call", "hang"], args, &server].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -50,8 +50,8 @@ fn end(child: Child) -> (Output, String) {
 }
 
 /// Waits for the end of the process that a server has noted, which may have come already.
-fn wait_for_server(place: &Place) {
-    let pid = fs::read_to_string(place.folder.join("pid")).unwrap();
+fn wait_for_server(test: &TestFolder) {
+    let pid = fs::read_to_string(test.folder.join("pid")).unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
         return;
@@ -68,23 +68,23 @@ fn wait_for_server(place: &Place) {
 #[test]
 fn the_first_ctrl_c_cancels_the_call_and_notifies_the_server() {
     for (era, name) in [(&[][..], "new"), (&["--revision", "2025-06-18"], "old")] {
-        let place = Place::new(&format!("interrupt_call_{name}"));
-        let child = hanging(&place, NOTED, era);
+        let test = TestFolder::new(&format!("interrupt_call_{name}"));
+        let child = hanging(&test, NOTED, era);
         interrupt(&child);
         let (output, own) = end(child);
         assert_eq!(output.status.code(), Some(1), "{own}");
         assert_eq!(text(&output.stdout), "");
         assert_eq!(own, "error: interrupted: the call was cancelled");
-        wait_for_server(&place);
-        let heard = fs::read_to_string(place.folder.join("heard")).unwrap();
+        wait_for_server(&test);
+        let heard = fs::read_to_string(test.folder.join("heard")).unwrap();
         assert!(heard.contains("notifications/cancelled"), "{heard}");
     }
 }
 
 #[test]
-fn a_program_is_told_as_an_object() {
-    let place = Place::new("interrupt_json");
-    let child = hanging(&place, NOTED, &["--json"]);
+fn an_interruption_is_an_object_for_programs() {
+    let test = TestFolder::new("interrupt_json");
+    let child = hanging(&test, NOTED, &["--json"]);
     interrupt(&child);
     let (output, own) = end(child);
     assert_eq!(output.status.code(), Some(1));
@@ -94,8 +94,8 @@ fn a_program_is_told_as_an_object() {
 
 #[test]
 fn the_statistics_of_pings_are_printed_after_ctrl_c() {
-    let place = Place::new("interrupt_ping");
-    let mut command = place.command(&["ping", "demo", "--count", "1000", "--interval", "600"]);
+    let test = TestFolder::new("interrupt_ping");
+    let mut command = test.command(&["ping", "demo", "--count", "1000", "--interval", "600"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut answered = String::new();
@@ -116,9 +116,9 @@ fn the_statistics_of_pings_are_printed_after_ctrl_c() {
 
 #[test]
 fn ctrl_c_while_the_server_exits_is_a_success() {
-    let place = Place::new("interrupt_end");
+    let test = TestFolder::new("interrupt_end");
     let program = env!("CARGO_BIN_EXE_bowline");
-    let mut command = place.command(&["ping", "--", "sh", "-c", STUBBORN, program]);
+    let mut command = test.command(&["ping", "--", "sh", "-c", STUBBORN, program]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -132,7 +132,7 @@ fn ctrl_c_while_the_server_exits_is_a_success() {
     stderr.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "");
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    wait_for_server(&place);
+    wait_for_server(&test);
 }
 
 /// `command` as the program that owns its terminal, which is where keys become signals. None
@@ -155,10 +155,10 @@ fn owning_its_terminal(command: &Command) -> Option<Command> {
 // proves: F-SD-13
 #[test]
 fn the_ctrl_c_key_cancels_the_call_and_restores_the_terminal() {
-    let place = Place::new("interrupt_key");
+    let test = TestFolder::new("interrupt_key");
     let program = env!("CARGO_BIN_EXE_bowline");
     let line = ["call", "hang", "-v", "--", "sh", "-c", NOTED, program];
-    let Some(command) = owning_its_terminal(&place.command(&line)) else {
+    let Some(command) = owning_its_terminal(&test.command(&line)) else {
         return;
     };
     let mut session = TerminalSession::start(command);
@@ -170,7 +170,7 @@ fn the_ctrl_c_key_cancels_the_call_and_restores_the_terminal() {
     assert_eq!(session.modes(), modes);
     let (seen, stdout, code) = session.finish();
     assert_eq!((stdout.as_str(), code), ("", Some(1)), "{seen}");
-    wait_for_server(&place);
+    wait_for_server(&test);
 }
 
 // The terminal is never put into another mode, so there is nothing to restore.
@@ -178,10 +178,10 @@ fn the_ctrl_c_key_cancels_the_call_and_restores_the_terminal() {
 // proves: F-SD-13
 #[test]
 fn the_second_leaves_at_once_and_no_server_stays() {
-    let place = Place::new("interrupt_twice");
+    let test = TestFolder::new("interrupt_twice");
     let program = env!("CARGO_BIN_EXE_bowline");
     let large = ["call", "large", "bytes=1000000", "--"];
-    let mut command = place.command(&[&large[..], &["sh", "-c", STUBBORN, program]].concat());
+    let mut command = test.command(&[&large[..], &["sh", "-c", STUBBORN, program]].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // After the first byte it is busy writing, and stays so, since the rest is not read. It
@@ -200,5 +200,5 @@ fn the_second_leaves_at_once_and_no_server_stays() {
         interrupt(&child);
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    wait_for_server(&place);
+    wait_for_server(&test);
 }

@@ -4,20 +4,20 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::place::Place;
 use crate::run::{run, text};
+use crate::test_folder::TestFolder;
 
 #[test]
 fn json_may_be_asked_for_before_the_command_and_after_it() {
-    let place = Place::new("json_anywhere");
+    let test = TestFolder::new("json_anywhere");
     for line in [
         &["tools", "demo", "add"][..],
         &["call", "demo", "add", "a=1", "b=2"],
         &["servers", "demo"],
         &["explain"],
     ] {
-        let before = place.run(&[&["--json"], line].concat());
-        let after = place.run(&[line, &["--json"]].concat());
+        let before = test.run(&[&["--json"], line].concat());
+        let after = test.run(&[line, &["--json"]].concat());
         assert_eq!(before.status.code(), Some(0), "{}", text(&before.stderr));
         assert_eq!(text(&before.stdout), text(&after.stdout));
         for object in text(&before.stdout).lines() {
@@ -35,8 +35,8 @@ fn a_script_is_printed_with_json_errors_too() {
 }
 
 /// Returns the objects that a command writes to stderr.
-fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
-    let output = place.run(args);
+fn objects(test: &TestFolder, args: &[&str]) -> Vec<Value> {
+    let output = test.run(args);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines = text(&output.stderr).lines();
     lines
@@ -46,25 +46,25 @@ fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
 
 #[test]
 fn notes_are_objects() {
-    let place = Place::new("json_notes");
+    let test = TestFolder::new("json_notes");
     let script = r#"trap "" TERM; "$0" serve demo; exec sleep 600"#;
     let servers = json!({"mcpServers": {
         "off": {"command": env!("CARGO_BIN_EXE_bowline"), "args": ["serve", "demo"], "disabled": true},
         "slow": {"command": "sh", "args": ["-c", script, env!("CARGO_BIN_EXE_bowline")]},
     }});
-    fs::write(place.folder.join(".mcp.json"), servers.to_string()).unwrap();
+    fs::write(test.folder.join(".mcp.json"), servers.to_string()).unwrap();
     let note = "`off` is disabled in .mcp.json; using it because it was named explicitly";
-    let messages = objects(&place, &["ping", "off", "--json"]);
+    let messages = objects(&test, &["ping", "off", "--json"]);
     assert_eq!(messages, [json!({"note": note})]);
-    let messages = objects(&place, &["--json", "ping", "slow"]);
+    let messages = objects(&test, &["--json", "ping", "slow"]);
     let note = "waiting for slow to exit; Ctrl-C stops waiting";
     assert_eq!(messages, [json!({"note": note})]);
 }
 
 #[test]
 fn log_lines_are_json_objects_too() {
-    let place = Place::new("json_verbose");
-    let messages = objects(&place, &["-vv", "--json", "ping", "demo"]);
+    let test = TestFolder::new("json_verbose");
+    let messages = objects(&test, &["-vv", "--json", "ping", "demo"]);
     let is_note = |object: &Value| object["note"].as_str().is_some();
     assert!(
         messages.len() > 5 && messages.iter().all(is_note),

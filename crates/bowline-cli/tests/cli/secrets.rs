@@ -4,16 +4,16 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::place::Place;
 use crate::run::text;
+use crate::test_folder::TestFolder;
 
 /// Says what it was given, and is the demo then, or nothing.
 const SAYS: &str = r#"echo "my token is $TOK, \"$URL\", $*" >&2
 case $1 in demo) exec "$0" serve demo;; *) exit 3;; esac"#;
 
-/// A place that has such servers.
-fn place(name: &str) -> Place {
-    let place = Place::new(name);
+/// A folder with such servers in its configuration.
+fn with_servers(name: &str) -> TestFolder {
+    let test = TestFolder::new(name);
     let server = |what: &str| {
         json!({
             "command": "sh",
@@ -26,13 +26,13 @@ fn place(name: &str) -> Place {
         "dies": server("die"),
         "missing": {"command": "mcp-server --token hunter5"},
     }});
-    fs::write(place.folder.join(".mcp.json"), servers.to_string()).unwrap();
-    place
+    fs::write(test.folder.join(".mcp.json"), servers.to_string()).unwrap();
+    test
 }
 
 /// Returns stderr of a command.
-fn stderr_of(place: &Place, args: &[&str], code: i32) -> String {
-    let output = place.run(args);
+fn stderr_of(test: &TestFolder, args: &[&str], code: i32) -> String {
+    let output = test.run(args);
     let stderr = text(&output.stderr).to_owned();
     assert_eq!(output.status.code(), Some(code), "{stderr}");
     for out in [&stderr, text(&output.stdout)] {
@@ -44,9 +44,9 @@ fn stderr_of(place: &Place, args: &[&str], code: i32) -> String {
 // proves: F-CL-04
 #[test]
 fn verbose_redacts_secrets_of_a_configuration() {
-    let place = place("secrets_verbose");
+    let test = with_servers("secrets_verbose");
     for format in [&[][..], &["--json"]] {
-        let stderr = stderr_of(&place, &[&["ping", "-vv", "talks"], format].concat(), 0);
+        let stderr = stderr_of(&test, &[&["ping", "-vv", "talks"], format].concat(), 0);
         let words = "my token is [redacted], ";
         assert!(stderr.contains(words), "{stderr}");
     }
@@ -55,20 +55,20 @@ fn verbose_redacts_secrets_of_a_configuration() {
 // proves: F-CL-04
 #[test]
 fn errors_redact_secrets_of_a_configuration() {
-    let place = place("secrets_errors");
+    let test = with_servers("secrets_errors");
     for verbose in [&[][..], &["--verbose"]] {
         let line = |name| [&["tools", name], verbose].concat();
-        let died = stderr_of(&place, &line("dies"), 4);
+        let died = stderr_of(&test, &line("dies"), 4);
         let words = r#"stderr: my token is [redacted], "[redacted]", die --password [redacted]"#;
         assert!(died.contains(words), "{died}");
-        let missing = stderr_of(&place, &line("missing"), 4);
+        let missing = stderr_of(&test, &line("missing"), 4);
         assert!(
             missing.contains("mcp-server --token [redacted]: command not found"),
             "{missing}"
         );
     }
     for name in ["dies", "missing"] {
-        let stderr = stderr_of(&place, &["tools", name, "--json"], 4);
+        let stderr = stderr_of(&test, &["tools", name, "--json"], 4);
         let object: Value = serde_json::from_str(&stderr).unwrap();
         assert_eq!(object["exit_code"], 4);
         assert!(
@@ -84,9 +84,9 @@ const BAD: &str = r#"echo "bad token $GITHUB_TOKEN, $DSN, $SHORT_KEY" >&2; exit 
 // proves: F-CL-04
 #[test]
 fn secrets_of_the_environment_of_a_typed_command_are_redacted() {
-    let place = Place::new("secrets_typed");
+    let test = TestFolder::new("secrets_typed");
     let run = |args: &[&str]| {
-        let mut command = place.command(args);
+        let mut command = test.command(args);
         command
             .env("GITHUB_TOKEN", "hunter2-of-github")
             .env("DSN", "postgres://me:ghp_abcdefghijklmnop1234@db/x")
@@ -94,7 +94,7 @@ fn secrets_of_the_environment_of_a_typed_command_are_redacted() {
         command.output().unwrap()
     };
     let args = ["tools", "--", "sh", "-c", BAD];
-    place.compare("secrets_typed", &args, &run(&args));
+    test.compare("secrets_typed", &args, &run(&args));
     let output = run(&["tools", "-vv", "--", "sh", "-c", BAD]);
     let stderr = text(&output.stderr);
     assert!(
@@ -116,12 +116,12 @@ const REFERRING: &str = r#"{"mcpServers": {
 // proves: F-CL-04
 #[test]
 fn substituted_secrets_are_redacted_everywhere() {
-    let place = Place::new("secrets_variables");
-    fs::write(place.folder.join(".mcp.json"), REFERRING).unwrap();
+    let test = TestFolder::new("secrets_variables");
+    fs::write(test.folder.join(".mcp.json"), REFERRING).unwrap();
     let check = |name: &str, args: &[&str]| {
-        let mut command = place.command(args);
+        let mut command = test.command(args);
         let output = command.env("API_TOKEN", "hunter2").output().unwrap();
-        place.compare(name, args, &output);
+        test.compare(name, args, &output);
     };
     check("secrets_variables", &["servers"]);
     check("secrets_variables_json", &["servers", "--json"]);

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, check_hostile, peer};
 use crate::run::{check, text};
+use crate::test_folder::{TestFolder, check_hostile, peer};
 
 #[test]
 fn tools_are_listed_with_their_signatures() {
-    Place::new("tools_list").check("tools", &["tools", "demo"]);
+    TestFolder::new("tools_list").check("tools", &["tools", "demo"]);
 }
 
 #[test]
 fn one_tool_is_shown_with_its_schemas() {
-    let place = Place::new("tools_one");
-    place.check("tools_one", &["tools", "demo", "count_words"]);
-    place.check(
+    let test = TestFolder::new("tools_one");
+    test.check("tools_one", &["tools", "demo", "count_words"]);
+    test.check(
         "tools_one_json",
         &["tools", "demo", "count_words", "--json"],
     );
@@ -23,13 +23,13 @@ fn one_tool_is_shown_with_its_schemas() {
 // proves: F-CL-03
 #[test]
 fn programs_get_all_of_them_as_the_protocol_has_them() {
-    let place = Place::new("tools_json");
-    let all = place.run(&["tools", "demo", "--json"]);
+    let test = TestFolder::new("tools_json");
+    let all = test.run(&["tools", "demo", "--json"]);
     assert_eq!(text(&all.stderr), "");
     let all: Value = serde_json::from_slice(&all.stdout).unwrap();
     let tools = all["tools"].as_array().unwrap();
     assert!(tools.len() > 25);
-    let one = place.run(&["tools", "demo", "add", "--json"]);
+    let one = test.run(&["tools", "demo", "add", "--json"]);
     let one: Value = serde_json::from_slice(&one.stdout).unwrap();
     assert_eq!(one["inputSchema"]["type"], "object");
     assert!(tools.contains(&one));
@@ -37,24 +37,24 @@ fn programs_get_all_of_them_as_the_protocol_has_them() {
 
 #[test]
 fn a_wrong_name_is_answered_with_the_nearest_one() {
-    let place = Place::new("tools_names");
-    place.check("tools_typo", &["tools", "demo", "coutn_words"]);
-    place.check(
+    let test = TestFolder::new("tools_names");
+    test.check("tools_typo", &["tools", "demo", "coutn_words"]);
+    test.check(
         "tools_typo_json",
         &["tools", "demo", "coutn_words", "--json"],
     );
-    place.check("tools_nothing_like_it", &["tools", "demo", "zzzzzzzz"]);
-    place.check("tools_unknown_server", &["tools", "dmeo"]);
-    place.check("tools_no_server", &["tools"]);
-    place.check("tools_two", &["tools", "demo", "add", "echo"]);
+    test.check("tools_nothing_like_it", &["tools", "demo", "zzzzzzzz"]);
+    test.check("tools_unknown_server", &["tools", "dmeo"]);
+    test.check("tools_no_server", &["tools"]);
+    test.check("tools_two", &["tools", "demo", "add", "echo"]);
 }
 
 #[test]
 fn every_revision_is_spoken() {
-    let place = Place::new("tools_revisions");
+    let test = TestFolder::new("tools_revisions");
     for revision in bowline_types::Revision::ALL {
         let args = ["tools", "demo", "add", "--revision", revision.as_str()];
-        let output = place.run(&args);
+        let output = test.run(&args);
         let stdout = text(&output.stdout);
         assert!(
             stdout.starts_with("add(a: number, b: number)\n"),
@@ -70,7 +70,7 @@ fn a_server_without_tools_is_an_error() {
         r#"printf '%s\n' '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-06-18","#,
         r#""capabilities":{},"serverInfo":{"name":"bare","version":"1"}}}'; cat > /dev/null"#
     );
-    let place = Place::new("tools_without");
+    let test = TestFolder::new("tools_without");
     let args = [
         "tools",
         "--revision",
@@ -80,26 +80,26 @@ fn a_server_without_tools_is_an_error() {
         "-c",
         script,
     ];
-    let output = place.run(&args);
-    place.compare("tools_without", &["tools", "(bare server)"], &output);
+    let output = test.run(&args);
+    test.compare("tools_without", &["tools", "(bare server)"], &output);
 }
 
 // proves: F-CL-05
 #[test]
 fn a_list_without_end_is_given_up() {
-    let place = Place::new("tools_endless");
+    let test = TestFolder::new("tools_endless");
     let peer = peer("endless.sh");
     let peer = peer.each_ref().map(String::as_str);
-    place.check("tools_endless", &[&["tools"], &peer[..]].concat());
+    test.check("tools_endless", &[&["tools"], &peer[..]].concat());
     let args = [&["call", "t1", "--json"], &peer[..]].concat();
-    place.check("call_endless", &args);
+    test.check("call_endless", &args);
 }
 
 #[test]
 fn colours_are_for_terminals_and_for_those_who_ask() {
-    let place = Place::new("tools_colours");
+    let test = TestFolder::new("tools_colours");
     let is_coloured = |args: &[&str], variable: &str| {
-        let mut command = place.command(args);
+        let mut command = test.command(args);
         let output = command.env(variable, "1").output().unwrap();
         assert_eq!(output.status.code(), Some(0));
         text(&output.stdout).contains('\u{1b}')
@@ -116,11 +116,11 @@ fn colours_are_for_terminals_and_for_those_who_ask() {
 // proves: F-CL-02
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let place = Place::new("tools_closed");
+    let test = TestFolder::new("tools_closed");
     for args in [&["tools", "demo"][..], &["tools", "demo", "--json"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = place.command(args).stdout(writer).output().unwrap();
+        let output = test.command(args).stdout(writer).output().unwrap();
         assert_eq!(text(&output.stderr), "");
         assert_eq!(output.status.code(), Some(0));
     }
@@ -129,20 +129,20 @@ fn a_reader_that_leaves_is_no_error() {
 // proves: F-CL-01
 #[test]
 fn hostile_names_are_escaped() {
-    let place = Place::new("tools_hostile");
-    check_hostile(&place, ["tools_hostile", "tools_hostile_json"], &["tools"]);
+    let test = TestFolder::new("tools_hostile");
+    check_hostile(&test, ["tools_hostile", "tools_hostile_json"], &["tools"]);
 }
 
 // proves: FT-5
 #[test]
 fn roots_are_declared_to_a_server_that_is_only_listed() {
-    let place = Place::new("tools_roots");
-    std::fs::create_dir(place.folder.join("here")).unwrap();
+    let test = TestFolder::new("tools_roots");
+    std::fs::create_dir(test.folder.join("here")).unwrap();
     let peer = peer("rooted.sh");
     let peer = peer.each_ref().map(String::as_str);
     let args = [&["tools", "--root", "here"], &peer[..]].concat();
-    place.check("tools_roots", &args);
-    place.check("tools_no_roots", &[&["tools"], &peer[..]].concat());
+    test.check("tools_roots", &args);
+    test.check("tools_no_roots", &[&["tools"], &peer[..]].concat());
 }
 
 #[test]

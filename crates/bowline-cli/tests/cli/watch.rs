@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::place::{Place, peer};
 use crate::run::text;
+use crate::test_folder::{TestFolder, peer};
 
 /// Arguments for a server that is one of the scripts.
 fn watching(args: &[&str], script: &str) -> Vec<String> {
@@ -19,9 +19,9 @@ fn watching(args: &[&str], script: &str) -> Vec<String> {
     args.chain(peer(script)).collect()
 }
 
-fn spawn(place: &Place, args: &[String]) -> Child {
+fn spawn(test: &TestFolder, args: &[String]) -> Child {
     let args: Vec<_> = args.iter().map(String::as_str).collect();
-    let mut command = place.command(&args);
+    let mut command = test.command(&args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
@@ -29,12 +29,12 @@ fn spawn(place: &Place, args: &[String]) -> Child {
 // proves: FT-1, FT-2, FT-6, F-CL-03
 #[test]
 fn changes_are_reported_across_a_restart_of_the_server() {
-    let place = Place::new("watch_restart");
+    let test = TestFolder::new("watch_restart");
     let args = watching(
         &["--json", "--resource", "x:a", "--count", "13"],
         "watched.sh",
     );
-    let output = spawn(&place, &args).wait_with_output().unwrap();
+    let output = spawn(&test, &args).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "");
     let events = text(&output.stdout).lines();
@@ -82,7 +82,7 @@ fn changes_are_reported_across_a_restart_of_the_server() {
 
 #[test]
 fn log_messages_below_the_level_are_left_out() {
-    let place = Place::new("watch_level");
+    let test = TestFolder::new("watch_level");
     let wanted = [
         "--json",
         "--resource",
@@ -93,7 +93,7 @@ fn log_messages_below_the_level_are_left_out() {
         "8",
     ];
     let args = watching(&wanted, "watched.sh");
-    let output = spawn(&place, &args).wait_with_output().unwrap();
+    let output = spawn(&test, &args).wait_with_output().unwrap();
     let stdout = text(&output.stdout);
     assert!(
         stdout.contains("\"error\"") && !stdout.contains("starts"),
@@ -102,23 +102,23 @@ fn log_messages_below_the_level_are_left_out() {
 }
 
 #[test]
-fn it_ends_after_a_time_or_a_number_of_events() {
-    let place = Place::new("watch_end");
-    place.check("watch_count", &["watch", "demo", "--count", "2"]);
-    place.check(
+fn watch_ends_after_a_time_or_a_number_of_events() {
+    let test = TestFolder::new("watch_end");
+    test.check("watch_count", &["watch", "demo", "--count", "2"]);
+    test.check(
         "watch_for",
         &["watch", "demo", "--for", "2", "-r", "demo://counter"],
     );
     let args = watching(&["--for", "2"], "plain.sh");
     let args: Vec<_> = args.iter().map(String::as_str).collect();
-    place.check("watch_plain", &args);
+    test.check("watch_plain", &args);
 }
 
 #[test]
 fn connecting_is_a_part_of_the_time() {
-    let place = Place::new("watch_connecting");
+    let test = TestFolder::new("watch_connecting");
     let begun = Instant::now();
-    place.check(
+    test.check(
         "watch_connecting",
         &["watch", "--for", "0.5", "--", "sleep", "60"],
     );
@@ -128,12 +128,12 @@ fn connecting_is_a_part_of_the_time() {
 
 #[test]
 fn a_server_that_confirms_nothing_is_not_waited_for() {
-    let place = Place::new("watch_unconfirmed");
+    let test = TestFolder::new("watch_unconfirmed");
     for (args, code) in [(["--for", "2"], 0), (["--timeout", "2"], 1)] {
         let mut args = watching(&args, "unconfirmed.sh");
         let revision = args.iter_mut().find(|arg| *arg == "2025-06-18");
         *revision.unwrap() = "2026-07-28".to_owned();
-        let output = spawn(&place, &args);
+        let output = spawn(&test, &args);
         let output = output.wait_with_output().unwrap();
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{stderr}");
@@ -152,8 +152,8 @@ fn a_server_that_confirms_nothing_is_not_waited_for() {
 
 #[test]
 fn ctrl_c_is_how_it_ends() {
-    let place = Place::new("watch_interrupt");
-    let mut child = spawn(&place, &["watch", "demo"].map(str::to_owned));
+    let test = TestFolder::new("watch_interrupt");
+    let mut child = spawn(&test, &["watch", "demo"].map(str::to_owned));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut String::new()).unwrap();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -165,9 +165,9 @@ fn ctrl_c_is_how_it_ends() {
 // proves: F-CL-01, F-CL-02
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let place = Place::new("watch_pipe");
+    let test = TestFolder::new("watch_pipe");
     for json in [&[][..], &["--json"]] {
-        let mut child = spawn(&place, &watching(json, "chatty.sh"));
+        let mut child = spawn(&test, &watching(json, "chatty.sh"));
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         while !line.contains("la la") {
@@ -185,8 +185,8 @@ fn a_reader_that_leaves_is_no_error() {
 // proves: F-CL-02
 #[test]
 fn a_reader_that_leaves_is_missed_though_nothing_happens() {
-    let place = Place::new("watch_quiet");
-    let mut child = spawn(&place, &watching(&[], "plain.sh"));
+    let test = TestFolder::new("watch_quiet");
+    let mut child = spawn(&test, &watching(&[], "plain.sh"));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("ready") {
@@ -203,18 +203,18 @@ fn a_reader_that_leaves_is_missed_though_nothing_happens() {
 
 #[test]
 fn unsupported_subscriptions_are_errors() {
-    let place = Place::new("watch_wrong");
+    let test = TestFolder::new("watch_wrong");
     let args = watching(&["--resource", "x:a"], "plain.sh");
     let args: Vec<_> = args.iter().map(String::as_str).collect();
-    place.check("watch_undeclared", &args);
-    place.check(
+    test.check("watch_undeclared", &args);
+    test.check(
         "watch_undeclared_json",
         &[&args[..1], &["--json"], &args[1..]].concat(),
     );
-    place.check("watch_no_server", &["watch"]);
-    place.check("watch_two", &["watch", "demo", "tools"]);
-    place.check("watch_no_count", &["watch", "demo", "--count", "0"]);
-    place.check("watch_no_time", &["watch", "demo", "--for", "soon"]);
-    place.check("watch_missing", &["watch", "--", "/no/such/server"]);
-    place.check("watch_help", &["watch", "--help"]);
+    test.check("watch_no_server", &["watch"]);
+    test.check("watch_two", &["watch", "demo", "tools"]);
+    test.check("watch_no_count", &["watch", "demo", "--count", "0"]);
+    test.check("watch_no_time", &["watch", "demo", "--for", "soon"]);
+    test.check("watch_missing", &["watch", "--", "/no/such/server"]);
+    test.check("watch_help", &["watch", "--help"]);
 }

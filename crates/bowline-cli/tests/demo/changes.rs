@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::raw::Raw;
+use crate::raw_client::RawClient;
 use crate::support::{ERAS, LONG, call, connected, names, read, text, value};
 
 // proves: SV-3
@@ -84,7 +84,7 @@ async fn a_client_of_the_handshake_era_hears_of_changes() {
 // proves: SV-3
 #[test]
 fn a_client_of_the_stateless_era_listens_to_changes() {
-    let mut raw = Raw::start();
+    let mut raw = RawClient::start();
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": ["demo://counter"]});
     raw.ask(1, "subscriptions/listen", json!({"notifications": filter}));
     let acknowledged = raw.hear();

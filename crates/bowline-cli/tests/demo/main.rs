@@ -5,13 +5,13 @@
     reason = "a test that can't go on shall stop, in its helpers too"
 )]
 
-mod asking;
 mod changes;
-mod ending;
-mod failing;
-mod raw;
+mod client_input;
+mod failures;
+mod process_exit;
+mod raw_client;
 mod resources;
+mod schema_validity;
 mod support;
 mod tasks;
 mod tools;
-mod words;

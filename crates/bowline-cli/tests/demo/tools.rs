@@ -1,4 +1,4 @@
-//! Tools that do what they say.
+//! The tools of the demo, called with arguments of each kind.
 
 use bowline::transport::StderrTo;
 use bowline_types::Revisions;
@@ -202,7 +202,7 @@ async fn a_cancelled_countdown_stops() {
 }
 
 #[tokio::test]
-async fn slow_and_blocking_tools_hold_up_nobody() {
+async fn slow_and_blocking_tools_delay_no_other_call() {
     for revision in ERAS {
         let client = connected(revision).await;
         let waiting = ["hang", "slow", "blocking"].map(|name| {
@@ -261,7 +261,7 @@ async fn log_messages_come_where_they_are_wanted() {
 }
 
 #[tokio::test]
-async fn what_is_printed_goes_to_stderr() {
+async fn printed_text_goes_to_stderr() {
     for revision in ERAS {
         let (sender, mut heard) = mpsc::unbounded_channel();
         let child = demo().stderr(StderrTo::Callback(std::sync::Arc::new(move |line| {

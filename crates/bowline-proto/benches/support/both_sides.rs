@@ -16,7 +16,7 @@ use bowline_types::lifecycle::DiscoverResult;
 use bowline_types::{Era, ErrorObject, JsonObject, Method, Revision, Revisions, Wire};
 use bytes::Bytes;
 
-/// What the handler of the server says to every call.
+/// The response of the server's handler to every call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer<'a> {
     /// A result that is already encoded, as the parameters of the call are.

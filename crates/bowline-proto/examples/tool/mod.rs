@@ -27,7 +27,7 @@ pub(crate) fn answer(
     Ok(Payload::encode(&CallToolResult::text(text), revision)?)
 }
 
-/// Answers every request that a session tells of.
+/// Responds to every request of a session.
 pub(crate) fn answer_all(session: &mut Session) -> Outcomes<()> {
     while let Some(event) = session.poll_event() {
         if let SessionEvent::Request {

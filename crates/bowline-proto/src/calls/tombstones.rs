@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn they_go_when_their_time_has_come() {
+    fn tombstones_are_removed_when_they_expire() {
         let mut tombstones = Tombstones::new(10, 75 * SECOND, GivenUp::default());
         tombstones.insert(at(0), CallId(1));
         tombstones.insert(at(10), CallId(2));

@@ -391,7 +391,7 @@ fn trimmed(line: Bytes) -> Bytes {
     line.slice(start..start + length)
 }
 
-/// A byte order mark of UTF-16, or a bracket with a zero byte beside it.
+/// Returns `true` for a byte order mark of UTF-16, or a bracket with a zero byte beside it.
 fn is_utf16(start: &[u8]) -> bool {
     matches!(
         start,

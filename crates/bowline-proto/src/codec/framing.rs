@@ -99,7 +99,7 @@ pub enum Decoded {
 pub struct TooLarge {
     /// Its id, if it was found.
     pub id: Option<RequestId>,
-    /// Says if it is the id of a request or of a response.
+    /// The kind of the message: a request or a response.
     pub message_kind: MessageKind,
     /// Its size in bytes, as far as it arrived or was announced.
     pub size: u64,

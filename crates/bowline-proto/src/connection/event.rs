@@ -20,7 +20,7 @@ pub enum Event {
         call: CallId,
         /// The outcome.
         outcome: Outcome,
-        /// Says if the peer may have seen the call.
+        /// `No` if the peer can't have seen the call.
         sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has

@@ -36,7 +36,7 @@ enum Chance {
 }
 
 impl Backoff {
-    /// From `first` doubling to `most`, give or take 20 percent.
+    /// Creates a backoff from `first`, doubling to `most`, give or take 20 percent.
     pub const fn new(first: Duration, most: Duration) -> Self {
         Self {
             first,
@@ -47,13 +47,14 @@ impl Backoff {
         }
     }
 
-    /// From 200 ms to 15 s: for a server on the same machine, with a user who waits.
+    /// Returns a backoff from 200 ms to 15 s: for a server on the same machine, with a user who
+    /// waits.
     pub const fn fast() -> Self {
         Self::new(Duration::from_millis(200), Duration::from_secs(15))
     }
 
-    /// From nothing to as long as the default waits: for large fleets, whose attempts must
-    /// not come in waves.
+    /// Returns a backoff from nothing to as long as the default waits: for large fleets, whose
+    /// attempts must not come in waves.
     pub const fn spread() -> Self {
         let mut backoff = Self::new(Duration::from_secs(1), Duration::from_secs(30));
         backoff.chance = Chance::Full;
@@ -97,7 +98,7 @@ impl Backoff {
 }
 
 impl Default for Backoff {
-    /// From 1 s to 30 s.
+    /// Returns the default: from 1 s to 30 s.
     fn default() -> Self {
         Self::new(Duration::from_secs(1), Duration::from_secs(30))
     }

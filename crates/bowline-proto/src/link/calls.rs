@@ -144,7 +144,7 @@ pub(super) struct CallEntry {
     pub(super) has_order_slot: bool,
     pub(super) retries: u32,
     pub(super) rounds: u32,
-    /// Says if the server may have seen the call in an earlier attempt or round.
+    /// `No` if the server can't have seen the call in an earlier attempt or round.
     pub(super) sent: Sent,
     /// Set when the call was refused because the session had expired. It may be sent again once.
     pub(super) is_expired: bool,

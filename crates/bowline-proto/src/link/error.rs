@@ -40,7 +40,9 @@ impl fmt::Display for LinkError {
             Self::Backpressure => f.write_str("too many calls or messages are queued"),
             Self::TooLarge { size } => write!(f, "a message of {size} bytes is too large"),
             Self::Shutdown => f.write_str("stopped"),
-            Self::GaveUp => f.write_str("the link has closed permanently after a failure"),
+            Self::GaveUp => f.write_str(
+                "gave up connecting: the failure is permanent, or too many attempts failed",
+            ),
         }
     }
 }

@@ -64,7 +64,7 @@ pub enum LinkEvent {
         call: CallKey,
         /// The outcome.
         outcome: Outcome,
-        /// Says if the server may have seen the call, in any of its attempts and rounds.
+        /// `No` if the server can't have seen the call, in any of its attempts and rounds.
         sent: Sent,
     },
     /// A call made progress. In 2025-11-25 it may do so after it has ended, when it has

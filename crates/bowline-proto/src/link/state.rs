@@ -158,6 +158,8 @@ impl fmt::Display for Cause {
             Self::ExitedOnProbe => {
                 f.write_str("the server exited when it received `server/discover`")
             }
+            Self::DriverCrash => f.write_str("the client driver panicked"),
+            Self::TooManyCrashes => f.write_str("the client driver panicked too often"),
             Self::Opened
             | Self::OpeningTimeout
             | Self::SessionExpired
@@ -165,9 +167,7 @@ impl fmt::Display for Cause {
             | Self::ReconnectRequested
             | Self::Stopped
             | Self::Drained
-            | Self::AttemptsExhausted
-            | Self::DriverCrash
-            | Self::TooManyCrashes => f.write_str(self.name()),
+            | Self::AttemptsExhausted => f.write_str(self.name()),
         }
     }
 }

@@ -226,7 +226,7 @@ mod tests {
 
     // proves: FT-12
     #[test]
-    fn what_runs_as_a_task_is_known_once_the_list_was_read_to_its_end() {
+    fn task_support_is_known_once_the_list_was_read_to_its_end() {
         let mut modes = ToolModes::default();
         learn(&mut modes, "2", &plain("plain"), "");
         assert_eq!(modes.task_support("plain", 1), None, "it has no beginning");

@@ -208,7 +208,7 @@ impl Link {
         let is_too_often = self.crashes.len() > self.config.max_crashes as usize;
         let waits = self.state == LinkState::Backoff;
         if !waits {
-            self.drop_connection(now, "the driver crashed");
+            self.drop_connection(now, "the client driver panicked");
         }
         if is_too_often {
             let cause = Cause::TooManyCrashes;

@@ -33,7 +33,7 @@ fn agreed(step: &Step) -> Option<Revision> {
 
 // proves: PV-4
 #[test]
-fn what_is_likely_comes_first() {
+fn the_likely_era_is_tried_first() {
     let first = |ours, known| Negotiation::begin(ours, known).1;
     let all = Revisions::ALL;
     assert_eq!(first(all, None), Step::Discover(V2026_07_28));

@@ -23,7 +23,7 @@ fn outbox() -> Outbox {
 
 // proves: F-BP-02
 #[test]
-fn it_is_full_at_its_limits() {
+fn an_outbox_is_full_at_its_limits() {
     let note = |body| message(TransmitKind::Notification, body);
     let mut by_count = outbox();
     by_count.push(note("a")).unwrap();
@@ -53,7 +53,7 @@ fn answers_are_always_taken_and_say_when_to_stop_reading() {
 
 // proves: F-CA-01
 #[test]
-fn what_has_not_left_can_be_taken_back() {
+fn a_queued_message_can_be_taken_back() {
     let mut outbox = outbox();
     let first = outbox
         .push(message(TransmitKind::Notification, "1"))
@@ -73,7 +73,7 @@ fn what_has_not_left_can_be_taken_back() {
 }
 
 #[test]
-fn what_is_owed_leaves_the_limits_alone() {
+fn owed_messages_do_not_count_against_the_limits() {
     let note = |body| message(TransmitKind::Notification, body);
     let mut outbox = outbox();
     for _ in 0..5 {
@@ -88,7 +88,7 @@ fn what_is_owed_leaves_the_limits_alone() {
 }
 
 #[test]
-fn what_is_put_back_counts_again_and_comes_first() {
+fn a_returned_message_counts_again_and_comes_first() {
     let note = |body| message(TransmitKind::Notification, body);
     let mut outbox = outbox();
     outbox.push(note("a")).unwrap();

@@ -213,15 +213,18 @@ impl Visitor<'_, '_> {
     fn session(&self) -> Result<SessionId, Refusal> {
         self.once(RepeatedHeader::SessionId)?;
         let Some(text) = self.headers.session_id else {
-            return Err(self.refuse("Mcp-Session-Id is missing"));
+            return Err(self.refuse("the header Mcp-Session-Id is missing"));
         };
         // The id may be a secret: the error does not repeat it.
-        SessionId::new(text).map_err(|bad| self.refuse(format!("Mcp-Session-Id {bad}")))
+        SessionId::new(text).map_err(|bad| self.refuse(format!("the header Mcp-Session-Id {bad}")))
     }
 
     fn once(&self, header: RepeatedHeader) -> Result<(), Refusal> {
         if self.headers.repeated.contains(header) {
-            Err(self.refuse(format!("{} is repeated", header.name())))
+            Err(self.refuse(format!(
+                "the header {} was sent more than once",
+                header.name()
+            )))
         } else {
             Ok(())
         }
@@ -230,13 +233,13 @@ impl Visitor<'_, '_> {
     fn unsupported(&self, name: &str) -> Refusal {
         let served = self.config.revisions;
         self.refuse(format!(
-            "MCP-Protocol-Version {:?} is not supported, only {served}",
+            "unsupported MCP-Protocol-Version {:?} (supported: {served})",
             shown(name)
         ))
     }
 
     fn missing_version(&self) -> Refusal {
-        let mut refusal = self.refuse("MCP-Protocol-Version is missing");
+        let mut refusal = self.refuse("the header MCP-Protocol-Version is missing");
         let code = ErrorCode::HeaderMismatch.code(Revision::LATEST);
         refusal.error.code = code.unwrap_or(refusal.error.code);
         refusal

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::base64;
+use bowline_types::base64;
 
 /// The headers of a request that the protocol uses: values as they are on the wire, `None` for
 /// those that are absent.
@@ -59,7 +59,7 @@ impl RepeatedHeaders {
     /// None of them.
     pub const NONE: Self = Self(0);
 
-    /// These and one more.
+    /// Adds a header.
     #[must_use]
     pub const fn with(self, header: RepeatedHeader) -> Self {
         Self(self.0 | header.bit())
@@ -80,7 +80,7 @@ impl RepeatedHeaders {
 }
 
 impl<'a> Headers<'a> {
-    /// No headers.
+    /// Creates headers without any.
     pub const fn new() -> Self {
         Self {
             protocol_version: None,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_means_itself() {
+    fn encoded_values_decode_to_themselves() {
         for (value, encoded) in [
             ("us-west1", "us-west1"),
             (" us-west1", "=?base64?IHVzLXdlc3Qx?="),

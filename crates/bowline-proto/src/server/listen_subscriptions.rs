@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_and_can_be_done_is_granted() {
+    fn requested_notifications_that_the_server_declares_are_granted() {
         let mut listens = ListenSubscriptions::new(limits());
         let asked = SubscriptionFilter::new()
             .tools_list_changed(true)

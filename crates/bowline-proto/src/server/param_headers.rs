@@ -4,6 +4,8 @@
 //! annotated arguments as headers beside the message, so that intermediaries can route by them;
 //! the server refuses a call whose headers and arguments differ. Since 2026-07-28, and on HTTP
 //! only. [`annotations`] finds the annotations; [`headers`](super::headers) encodes values.
+//!
+//! [`json_tokens`] goes over the arguments.
 
 mod annotations;
 mod json_tokens;
@@ -172,7 +174,7 @@ impl ParamMismatch {
 
 impl fmt::Display for ParamMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.header, self.problem)
+        write!(f, "the header {} {}", self.header, self.problem)
     }
 }
 
@@ -200,7 +202,7 @@ impl fmt::Display for ParamProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "is missing",
-            Self::Repeated => "is repeated",
+            Self::Repeated => "was sent more than once",
             Self::Unreadable => "can't be decoded",
             Self::Different => "and its argument differ",
             Self::Unexpected => "is present, but its argument is missing",
@@ -253,7 +255,7 @@ fn argument<'a>(arguments: RawJsonRef<'a>, path: &[String]) -> Argument<'a> {
     }
 }
 
-/// The first two members of that name; none when `object` isn't one.
+/// Returns the first two members of that name; none when `object` isn't one.
 fn members<'a>(object: RawJsonRef<'a>, name: &str) -> [Option<RawJsonRef<'a>>; 2] {
     let mut found = [None; 2];
     // The text is valid JSON, so the only error is that of a value which is no object.

@@ -250,12 +250,14 @@ impl Router<'_, '_> {
             RepeatedHeader::Method,
             RepeatedHeader::Name,
         ]) {
-            return Err(format!("{} is repeated", repeated.name()).into());
+            return Err(format!("the header {} was sent more than once", repeated.name()).into());
         }
         match headers.protocol_version {
             Some(header) if header == version => Ok(()),
-            Some(_) => Err("MCP-Protocol-Version and params._meta name different revisions".into()),
-            None => Err("MCP-Protocol-Version is missing".into()),
+            Some(_) => Err(
+                "the header MCP-Protocol-Version and params._meta name different revisions".into(),
+            ),
+            None => Err("the header MCP-Protocol-Version is missing".into()),
         }
     }
 
@@ -266,8 +268,10 @@ impl Router<'_, '_> {
         };
         match headers.method {
             Some(method) if method == request.method => {}
-            Some(_) => return Err("Mcp-Method and the message name different methods".into()),
-            None => return Err("Mcp-Method is missing".into()),
+            Some(_) => {
+                return Err("the header Mcp-Method and the message name different methods".into());
+            }
+            None => return Err("the header Mcp-Method is missing".into()),
         }
         let Some(member) = named_by(&request.method) else {
             return Ok(());
@@ -280,12 +284,12 @@ impl Router<'_, '_> {
             return Ok(());
         };
         let Some(header) = headers.name else {
-            return Err("Mcp-Name is missing".into());
+            return Err("the header Mcp-Name is missing".into());
         };
         match meaning(header) {
             Some(header) if header == name => Ok(()),
-            Some(_) => Err(format!("Mcp-Name and params.{member} differ").into()),
-            None => Err("Mcp-Name can't be decoded".into()),
+            Some(_) => Err(format!("the header Mcp-Name and params.{member} differ").into()),
+            None => Err("the header Mcp-Name can't be decoded".into()),
         }
     }
 
@@ -311,7 +315,10 @@ impl Router<'_, '_> {
         let mut refused = self.unsupported(&request.id, &asked.unwrap_or_default());
         if self.headers.is_some() {
             // Basic/transports: over HTTP it lacks headers that this era demands.
-            let message = format!("headers that {} requires are missing", Revision::LATEST);
+            let message = format!(
+                "initialize is not supported: send requests of {} with its headers",
+                Revision::LATEST
+            );
             let mismatch = refusal(&request.id, ErrorCode::HeaderMismatch, message.into());
             refused.error.code = mismatch.error.code;
             refused.error.message = mismatch.error.message;

@@ -104,7 +104,7 @@ impl Rig {
                 let buffer = self
                     .link
                     .read_buffer(self.connection_id)
-                    .expect("this life");
+                    .expect("this connection");
                 buffer.extend_from_slice(frame.as_bytes());
                 buffer.extend_from_slice(b"\n");
                 self.link.handle_read(self.now, self.connection_id);
@@ -152,11 +152,11 @@ struct Taken {
 
 fn opening(link: &mut Link) -> Option<ConnectionId> {
     let actions = std::iter::from_fn(|| link.poll_action());
-    let lives = actions.filter_map(|action| match action {
+    let opened = actions.filter_map(|action| match action {
         Action::Open(connection_id) => Some(connection_id),
         _ => None,
     });
-    lives.last()
+    opened.last()
 }
 
 fn pipe() -> Rig {
@@ -224,7 +224,7 @@ fn a_call_counts_as_sent_once_the_driver_has_taken_it() {
 
 // proves: CN-7
 #[test]
-fn what_the_driver_returns_was_not_sent() {
+fn a_message_that_the_driver_returns_was_not_sent() {
     let mut rig = pipe();
     rig.call(|call| call);
     let mut busy = 0;
@@ -312,7 +312,7 @@ fn a_round_that_was_answered_was_sent() {
 
 // proves: CN-23
 #[test]
-fn what_is_still_sent_before_a_stop_is_no_call() {
+fn messages_that_are_still_sent_before_a_stop_are_no_calls() {
     let mut rig = pipe();
     rig.call(|call| call);
     let noted = rig.link.notify("notifications/x", Bytes::new());

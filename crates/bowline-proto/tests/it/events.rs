@@ -188,7 +188,7 @@ fn an_endless_line_is_bounded() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_event_is_read_as_itself() {
     let mut out = Vec::new();
     write_event(&mut out, Some("s/1"), b"{\"a\":1}");
     write_event(&mut out, None, b"two\nlines");

@@ -321,7 +321,7 @@ fn content_length_is_detected_and_its_faults_are_named() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_frame_is_read_as_itself() {
     for framing in [Framing::Line, Framing::ContentLength] {
         let mut out = Vec::new();
         for frame in [&b"{}"[..], b"[1,2]"] {

@@ -1,4 +1,4 @@
-//! A link over many lives and with many calls: what a table or a transcript can't show.
+//! A link over many connections and with many calls: what a table or a transcript can't show.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,11 +32,11 @@ fn link(configure: impl FnOnce(&mut Config)) -> (Link, ConnectionId) {
 /// The transport that is to be opened.
 fn opening(link: &mut Link) -> Option<ConnectionId> {
     let actions = std::iter::from_fn(|| link.poll_action());
-    let lives = actions.filter_map(|action| match action {
+    let opened = actions.filter_map(|action| match action {
         Action::Open(connection_id) => Some(connection_id),
         _ => None,
     });
-    lives.last()
+    opened.last()
 }
 
 /// Opens the transport, and agrees.

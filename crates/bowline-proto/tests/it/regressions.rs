@@ -275,7 +275,7 @@ fn a_keepalive_counts_against_no_limit() {
 
 // proves: F-FR-18
 #[test]
-fn who_speaks_in_headers_is_answered_in_headers() {
+fn content_length_framing_is_answered_in_kind() {
     let mut server = server(|_| {});
     assert!(server.poll_transmit().is_none());
     let config = SessionConfig::new(Implementation::new("server", "1"));
@@ -327,7 +327,7 @@ fn an_event_that_is_too_large_ends_its_call_and_no_other() {
 
 /// Only a response of the server itself indicates its era.
 #[test]
-fn statuses_of_the_way_tell_no_era() {
+fn statuses_that_an_intermediary_may_send_show_no_era() {
     for (status, tells) in [
         (400, true),
         (404, true),

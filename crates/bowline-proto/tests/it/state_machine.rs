@@ -11,7 +11,7 @@
 mod cases;
 mod document;
 mod events;
-mod prepared;
+mod prepared_links;
 mod random;
 mod rig;
 mod subjects;
@@ -64,7 +64,7 @@ fn every_event_in_every_state() {
 }
 
 #[test]
-fn what_needs_a_preparation() {
+fn cells_that_need_a_preparation() {
     let found: Vec<_> = cases::CASES
         .iter()
         .map(|case| {

@@ -249,7 +249,7 @@ fn documented() -> BTreeMap<String, Documented> {
 
 // proves: TE-1
 #[test]
-fn what_is_emitted_is_what_is_documented() {
+fn emitted_events_are_those_that_are_documented() {
     let rows = collect(eventful);
     let documented = documented();
     for row in &rows {
@@ -285,7 +285,7 @@ fn telemetry_holds_no_content_of_messages() {
 
 /// A request that starts ends once, in one of two ways, and both events name its method.
 #[test]
-fn what_starts_stops() {
+fn each_request_that_starts_stops() {
     let rows = collect(eventful);
     let mut open = BTreeMap::new();
     for row in &rows {

@@ -1,4 +1,4 @@
-//! Whether a call was sent, and what the link reports of that.
+//! Compares what the link reports of a call, sent or not sent, with what happened.
 //!
 //! A request was sent when the driver took it and did not return it: the driver of this world
 //! writes whole messages, so that is known for certain. Over HTTP the driver may report later

@@ -19,7 +19,7 @@ use crate::fault::Fault;
 use crate::oracle::{Mark, number_after};
 use crate::trace_text::Column;
 
-/// When clients should come back, as the server tells them.
+/// How long clients should wait before they reconnect: the `retry:` of the server.
 pub(super) const RETRY: Duration = Duration::from_millis(300);
 
 impl ServerWorld {

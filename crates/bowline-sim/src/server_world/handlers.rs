@@ -190,7 +190,7 @@ impl ServerWorld {
         self.forget_request(job.session, job.request);
     }
 
-    /// A handler is told that its call is cancelled. It may take a while to stop.
+    /// A handler learns that its call is cancelled. It may take a while to stop.
     pub(super) fn cancel_job(&mut self, session: u64, request: RequestKey) {
         let mut jobs = self.node.jobs.iter_mut();
         let found = jobs.find(|(_, job)| job.session == session && job.request == request);

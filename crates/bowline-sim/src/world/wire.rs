@@ -44,7 +44,7 @@ pub(super) struct Writing {
     held: Vec<u8>,
     /// When the last bytes arrive, by stream.
     clocks: BTreeMap<Option<CallId>, Instant>,
-    /// Frames of all lives.
+    /// Frames of all connections.
     sent: VecDeque<Bytes>,
     /// What was asked last.
     pub(super) asked: Option<CallId>,

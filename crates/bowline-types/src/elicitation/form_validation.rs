@@ -257,14 +257,15 @@ fn check_count(count: usize, least: Option<i64>, most: Option<i64>) -> Result<()
     }
 }
 
-/// Text on both sides of the last `@`. Only the mail host can validate the rest.
+/// Returns `true` if there is text on both sides of the last `@`. Only the mail host can validate
+/// the rest.
 fn is_email(text: &str) -> bool {
     let is_plain = !text.contains(char::is_whitespace);
     let sides = text.rsplit_once('@');
     is_plain && sides.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
 }
 
-/// A scheme, a colon and at least one character (RFC 3986, section 3.1).
+/// Returns `true` for a scheme, a colon and at least one character (RFC 3986, section 3.1).
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -278,7 +279,7 @@ fn is_uri(text: &str) -> bool {
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// A date such as `2026-07-28` (RFC 3339, full-date).
+/// Returns `true` for a date such as `2026-07-28` (RFC 3339, full-date).
 fn is_date(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else {
@@ -299,7 +300,7 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// A date and time such as `2026-07-28T12:00:00Z` (RFC 3339, date-time).
+/// Returns `true` for a date and time such as `2026-07-28T12:00:00Z` (RFC 3339, date-time).
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;

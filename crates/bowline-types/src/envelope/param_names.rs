@@ -188,7 +188,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The second one of two members of one name.
+/// Returns the second one of two members of one name.
 fn duplicate(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     let mut few = [None; FEW];
     let mut slots = few.iter_mut();
@@ -204,7 +204,7 @@ fn duplicate(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     twice.map(|(_, key)| key)
 }
 
-/// The same, by sorting: a peer decides how many members there are.
+/// Does the same as [`duplicate`], by sorting: a peer decides how many members there are.
 fn duplicate_of_many(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     let mut names: Vec<_> = members_of(object).map(|(key, _)| shown(key)).collect();
     names.sort_unstable();
@@ -216,12 +216,12 @@ fn duplicate_of_many(object: RawJsonRef<'_>) -> Option<Key<'_>> {
     same.nth(1).map(|(key, _)| key)
 }
 
-/// The members of an object. Of what is none the type of the member says that it is wrong.
+/// Returns the members of an object. What is no object is refused later, by the type of the member.
 fn members_of(value: RawJsonRef<'_>) -> impl Iterator<Item = (Key<'_>, RawJsonRef<'_>)> {
     value.members().into_iter().flatten()
 }
 
-/// The name, or what is written of one with half of a surrogate pair.
+/// Returns the name, or what is written of one with half of a surrogate pair.
 fn shown(key: Key<'_>) -> Cow<'_, str> {
     key.unescape().unwrap_or(Cow::Borrowed(key.as_written()))
 }
@@ -230,7 +230,7 @@ fn under(error: DecodeError, key: Key<'_>) -> DecodeError {
     error.under_key(&shown(key))
 }
 
-/// A member of a shape, of any of its alternatives.
+/// Returns a member of a shape, of any of its alternatives.
 fn find(shape: &'static Shape, is_wanted: &impl Fn(&Member) -> bool) -> Option<&'static Member> {
     match shape {
         Shape::Struct(object) => {
@@ -280,7 +280,7 @@ mod tests {
     /// A name that is plain at a glance is ambiguous nowhere, and an object that is looked into is
     /// one that the user fills.
     #[test]
-    fn what_is_seen_at_a_glance_is_true_of_every_method() {
+    fn names_that_a_glance_allows_are_allowed_by_every_method() {
         let mut names = vec!["x", "dev.bowline/session"];
         for &method in Method::ALL {
             collect(method.params(), &mut names);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_may_stand_once() {
+    fn unknown_members_may_occur_once() {
         for params in [
             "{}",
             r#"{"name":"a","x":1,"X":2,"arguments":null,"_meta":null}"#,

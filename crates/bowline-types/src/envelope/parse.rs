@@ -1,4 +1,6 @@
 //! The pass over a frame.
+//!
+//! `classification` determines the kind of the message from the members that were seen.
 
 mod classification;
 
@@ -28,7 +30,7 @@ pub(super) fn parse(frame: &[u8]) -> Result<Envelope<'_>, EnvelopeError> {
 /// shortest of them, and no part of a name or an id in use.
 const SUBSTITUTE: char = '\u{7f}';
 
-/// The error for a frame that is not UTF-8, with what could be read of it.
+/// Returns the error for a frame that is not UTF-8, with what could be read of it.
 #[cold]
 fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
     let mut text = String::with_capacity(frame.len());
@@ -51,7 +53,7 @@ fn not_utf8(frame: &[u8], offset: usize) -> EnvelopeError {
     EnvelopeError::new(Fault::InvalidUtf8, offset, id, about)
 }
 
-/// One message, not a batch.
+/// Parses one message, not a batch.
 pub(super) fn message(text: &str) -> Result<Envelope<'_>, EnvelopeError> {
     let mut scanner = Scanner::new(text);
     let mut seen = Seen::default();

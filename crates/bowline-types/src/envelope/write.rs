@@ -212,7 +212,7 @@ mod tests {
 
     // proves: PV-5
     #[test]
-    fn what_a_revision_lacks_is_refused_and_leaves_no_trace() {
+    fn a_member_that_a_revision_lacks_is_refused_and_nothing_is_written() {
         let mut out = b"before".to_vec();
         let ping = write_request::<requests::Ping>(
             &mut out,

@@ -1,6 +1,6 @@
 //! The codes of errors, by their names.
 //!
-//! [`ErrorCode`](super::ErrorCode) says which revision has which of them.
+//! [`ErrorCode`](super::ErrorCode) has the revisions of each.
 
 /// The message is not JSON.
 pub const PARSE_ERROR: i64 = -32700;

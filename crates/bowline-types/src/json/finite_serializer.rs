@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_finite_is_written_as_ever() {
+    fn finite_numbers_are_written_as_serde_json_writes_them() {
         let value = everything(1.0);
         let expected = serde_json::to_string(&value).expect("it can be written");
         let written = RawJson::from_serialize(&value).expect("it can be written");
@@ -305,7 +305,7 @@ mod tests {
 
     // proves: F-HD-05
     #[test]
-    fn what_is_not_finite_is_refused_wherever_it_is() {
+    fn numbers_that_are_not_finite_are_refused_wherever_they_are() {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let error = RawJson::from_serialize(&everything(number)).expect_err("no number");
             assert!(error.to_string().contains("not a JSON number"), "{error}");

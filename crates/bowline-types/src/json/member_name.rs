@@ -41,14 +41,14 @@ impl Reading {
     }
 }
 
-/// The ASCII character of the usual width.
+/// Returns the ASCII character of the usual width.
 fn full_width(character: char) -> char {
     const DISTANCE: u32 = 0xff01 - 0x21;
     char::from_u32(u32::from(character) - DISTANCE).unwrap_or(character)
 }
 
-/// Returns `true` if it is white space, a control character, the replacement of what could not be decoded,
-/// or has no width (Unicode's Default_Ignorable_Code_Point).
+/// Returns `true` if it is white space, a control character, the replacement of what could not be
+/// decoded, or has no width (Unicode's Default_Ignorable_Code_Point).
 fn is_dropped(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()

@@ -141,7 +141,7 @@ mod tests {
 
     // proves: F-JR-10
     #[test]
-    fn what_is_read_is_written_the_same() {
+    fn a_number_is_written_as_it_was_read() {
         for text in [
             "0",
             "-1",

@@ -28,7 +28,7 @@ pub struct JsonObject {
 }
 
 impl JsonObject {
-    /// An object without members. Does not allocate.
+    /// Creates an object without members. Does not allocate.
     pub const fn new() -> Self {
         Self {
             text: String::new(),
@@ -43,11 +43,11 @@ impl JsonObject {
         Ok(object)
     }
 
-    /// The JSON form of a value of your own, which must be an object.
+    /// Encodes a value of your own, which must be an object.
     ///
     /// # Errors
     ///
-    /// When it is none, or JSON can't say it: see [`RawJson::from_serialize`].
+    /// When it is no object, or JSON can't represent it: see [`RawJson::from_serialize`].
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         let text = serde_json::to_string(&Finite(value))?;
         Self::parse(&text).map_err(serde_json::Error::custom)
@@ -87,7 +87,7 @@ impl JsonObject {
         Some(removed)
     }
 
-    /// The text, with its braces.
+    /// Returns the text, with its braces.
     pub fn as_str(&self) -> &str {
         if self.text.is_empty() {
             "{}"
@@ -96,12 +96,12 @@ impl JsonObject {
         }
     }
 
-    /// The object without owning it.
+    /// Borrows the object.
     pub fn as_ref(&self) -> RawJsonRef<'_> {
         RawJsonRef::validated(self.as_str())
     }
 
-    /// A member. The last of several of one name counts, as with most parsers.
+    /// Returns a member. The last of several of one name counts, as with most parsers.
     pub fn get(&self, key: &str) -> Option<RawJsonRef<'_>> {
         let matching = self.iter().filter(|(name, _)| name.is(key));
         matching.last().map(|(_, value)| value)
@@ -117,12 +117,12 @@ impl JsonObject {
         self.text.is_empty()
     }
 
-    /// The members in the order of the text.
+    /// Returns the members in the order of the text.
     pub fn iter(&self) -> Members<'_> {
         Members::new(self.as_str())
     }
 
-    /// The object as a type of your own.
+    /// Decodes the object as a type of your own.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         self.as_ref().to()
     }
@@ -248,7 +248,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Those of an object, which begins with its bracket.
+    /// Creates the members of an object, which begins with its bracket.
     pub(super) fn new(object: &'a str) -> Self {
         Self {
             text: object,
@@ -297,7 +297,7 @@ impl<'a> Key<'a> {
         self.0.may_be_read_as(wanted)
     }
 
-    /// What stands between the quotes, and whether there are escapes in it.
+    /// Returns what stands between the quotes, and whether there are escapes in it.
     pub(crate) fn as_raw(self) -> RawStr<'a> {
         self.0
     }
@@ -307,12 +307,12 @@ impl<'a> Key<'a> {
         self.0.is_same_as(other.0)
     }
 
-    /// What stands between the quotes.
+    /// Returns what stands between the quotes.
     pub(crate) fn as_written(self) -> &'a str {
         self.0.as_written()
     }
 
-    /// The name. `None` when it has the escape of a lone surrogate in it.
+    /// Returns the name. `None` when it has the escape of a lone surrogate in it.
     pub fn unescape(self) -> Option<std::borrow::Cow<'a, str>> {
         self.0.unescape().ok()
     }

@@ -124,7 +124,7 @@ impl<'a> RawStr<'a> {
     }
 }
 
-/// The character that the escape at the start of `text` stands for, and the length of
+/// Returns the character that the escape at the start of `text` stands for, and the length of
 /// the escape. `None` for a lone surrogate; the scanner has refused everything else.
 fn unescape_one(text: &str) -> Option<(char, usize)> {
     let character = match text.as_bytes().get(1)? {
@@ -156,7 +156,7 @@ fn unescape_unicode(text: &str) -> Option<(char, usize)> {
     Some((character, 12))
 }
 
-/// Length of the longest prefix that needs no attention inside a JSON string: no
+/// Returns the length of the longest prefix that needs no attention inside a JSON string: no
 /// quote, no backslash, no control character.
 ///
 /// Payloads are mostly strings, so this is where the time goes. Eight bytes are tested at
@@ -169,7 +169,8 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// The place of the quote, when it is among the first eight bytes and no backslash before it.
+/// Returns the place of the quote, when it is among the first eight bytes and no backslash before
+/// it.
 #[inline]
 pub(super) fn quote_of_first(bytes: &[u8]) -> Option<usize> {
     let special = first_special(&[*bytes.first_chunk()?])?;
@@ -199,7 +200,7 @@ fn long_plain_prefix(bytes: &[u8]) -> usize {
     start + body.len() * 8 + plain
 }
 
-/// The place of the first special byte.
+/// Returns the place of the first special byte.
 #[inline]
 fn first_special(words: &[[u8; 8]]) -> Option<usize> {
     words.iter().enumerate().find_map(|(index, word)| {

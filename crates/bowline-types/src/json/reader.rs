@@ -121,7 +121,8 @@ impl<'a> Reader<'a> {
         Ok(RawJsonRef::validated(self.scanner.value(self.depth)?))
     }
 
-    /// What comes next. An error at the end of the text and where no value can begin.
+    /// Returns the kind of what comes next. Fails at the end of the text and where no value can
+    /// begin.
     pub fn kind(&mut self) -> Result<Kind, DecodeError> {
         match self.scanner.peek() {
             Some(b'{') => Ok(Kind::Object),
@@ -178,7 +179,7 @@ impl<'a> Reader<'a> {
         Ok(self.scanner.finish()?)
     }
 
-    /// The error for a value of the wrong kind that comes next.
+    /// Returns the error for a value of the wrong kind that comes next.
     pub fn expected(&mut self, expected: &'static str) -> DecodeError {
         match self.kind() {
             Ok(found) => self.problem(Problem::WrongKind { expected, found }),
@@ -186,7 +187,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error at the current place.
+    /// Returns an error at the current place.
     pub fn problem(&self, problem: Problem) -> DecodeError {
         DecodeError::new(problem, self.scanner.position())
     }
@@ -250,7 +251,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind in words, with its article.
+    /// Returns the kind in words, with its article.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Object => "an object",
@@ -290,12 +291,12 @@ impl DecodeError {
         }))
     }
 
-    /// What is wrong.
+    /// Returns what is wrong.
     pub fn problem(&self) -> &Problem {
         &self.0.problem
     }
 
-    /// The place inside the value, such as `content[0].text`; empty for the value itself.
+    /// Returns the place inside the value, such as `content[0].text`; empty for the value itself.
     pub fn path(&self) -> &str {
         &self.0.path
     }
@@ -305,14 +306,14 @@ impl DecodeError {
         self.0.offset
     }
 
-    /// The same error, seen from the object that has the value under `key`.
+    /// Returns the same error, seen from the object that has the value under `key`.
     #[must_use]
     pub fn under_key(mut self, key: &str) -> Self {
         self.0.path = key_path(key, &self.0.path);
         self
     }
 
-    /// The same error, seen from the array that has the value at `index`.
+    /// Returns the same error, seen from the array that has the value at `index`.
     #[must_use]
     pub fn under_index(mut self, index: usize) -> Self {
         self.0.path = index_path(index, &self.0.path);
@@ -393,7 +394,7 @@ impl fmt::Display for Problem {
 /// Names of peers can be of any length; errors show this much of them.
 const SHOWN: usize = 64;
 
-/// `text` as far as an error message shows it.
+/// Returns `text` as far as an error message shows it.
 pub(crate) fn shortened(text: &str) -> Box<str> {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
@@ -401,7 +402,7 @@ pub(crate) fn shortened(text: &str) -> Box<str> {
     }
 }
 
-/// `key` in front of `rest`.
+/// Returns `key` in front of `rest`.
 pub(crate) fn key_path(key: &str, rest: &str) -> String {
     let is_plain = !key.is_empty()
         && key
@@ -418,7 +419,7 @@ pub(crate) fn key_path(key: &str, rest: &str) -> String {
     }
 }
 
-/// `index` in front of `rest`.
+/// Returns `index` in front of `rest`.
 pub(crate) fn index_path(index: usize, rest: &str) -> String {
     match rest.as_bytes().first() {
         None | Some(b'[') => format!("[{index}]{rest}"),

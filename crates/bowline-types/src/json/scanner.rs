@@ -43,7 +43,7 @@ impl<'a> Scanner<'a> {
         self.position
     }
 
-    /// The next byte that is not white space, which is left where it is.
+    /// Returns the next byte that is not white space, which is left where it is.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         while let Some(&byte) = self.bytes().get(self.position) {
@@ -125,7 +125,7 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(start, self.position))
     }
 
-    /// The text from `start`, where a value began, to the current place behind it.
+    /// Returns the text from `start`, where a value began, to the current place behind it.
     pub(crate) fn text_since(&self, start: usize) -> &'a str {
         self.slice(start, self.position)
     }
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The error for the next byte that is not white space.
+    /// Returns the error for the next byte that is not white space.
     pub(crate) fn unexpected(&mut self) -> SyntaxError {
         self.peek();
         self.error(self.unexpected_here())
@@ -288,7 +288,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The same in a text that is known.
+    /// Does the same in a text that is known to be JSON.
     fn known_string_end(&mut self) -> Result<bool, SyntaxErrorKind> {
         let string = unchecked_scan::string_end(self.bytes(), self.position);
         let Some(string) = string else {

@@ -55,7 +55,7 @@ impl Serialize for RawJsonRef<'_> {
     }
 }
 
-/// A number that 64 bits or a double hold as such, a longer one as it is written, which only
+/// Writes a number that 64 bits or a double hold as such, a longer one as it is written, which only
 /// `serde_json` can do.
 fn number<S: Serializer>(reader: &mut Reader<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let text = reader.number_text().map_err(S::Error::custom)?;

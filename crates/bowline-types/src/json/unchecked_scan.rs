@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn values_end_where_the_checking_scan_says() {
+    fn values_end_where_they_do_for_the_checking_scan() {
         for text in [
             "0",
             " -1.5e3 ,",

@@ -1,4 +1,6 @@
 //! The macros that declare the types of the protocol.
+//!
+//! `structs` declares objects, `choices` enumerations of strings, `unions` values of several types.
 
 /// A set of revisions in a declaration; all revisions by default.
 macro_rules! revisions {

@@ -196,7 +196,7 @@ fn payloads_are_objects() {
 }
 
 #[test]
-fn null_says_nothing_beside_something_and_is_no_answer_alone() {
+fn null_beside_a_value_is_ignored_and_is_no_response_alone() {
     check(
         r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null,"result":null}"#,
         "request 1 m -",
@@ -224,7 +224,7 @@ fn null_says_nothing_beside_something_and_is_no_answer_alone() {
 }
 
 #[test]
-fn a_message_says_one_thing() {
+fn a_message_is_of_exactly_one_kind() {
     check(
         r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
         "-32600 ResultAndError, Response 1",
@@ -523,7 +523,7 @@ fn an_answer_may_have_an_integer_written_otherwise() {
 }
 
 #[test]
-fn a_frame_that_is_not_utf8_says_whose_it_is() {
+fn the_error_of_a_frame_that_is_not_utf8_has_its_id() {
     for (frame, expected) in [
         (
             &b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xff\"}}"[..],
@@ -676,7 +676,7 @@ fn a_notification_is_known_by_its_method_and_the_want_of_an_id() {
 }
 
 #[test]
-fn a_text_that_breaks_off_says_what_it_was_about() {
+fn the_error_of_a_truncated_frame_has_its_kind_and_id() {
     for (frame, about) in [
         (r#"{"id":1,"method":"#, "Request 1"),
         (r#"{"id":1,"method":"to"#, "Request 1"),

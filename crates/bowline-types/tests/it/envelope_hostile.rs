@@ -94,7 +94,7 @@ fn depth_is_counted_from_the_frame() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_refused() {
+fn frames_that_are_not_utf_8_are_refused() {
     for bad in [
         &b"\xff"[..],
         b"\xc0\x80",
@@ -168,7 +168,7 @@ fn a_frame_is_one_value() {
 }
 
 #[test]
-fn what_is_not_json_is_refused() {
+fn frames_that_are_not_json_are_refused() {
     for (frame, kind) in [
         ("", "UnexpectedEnd"),
         (" \n", "UnexpectedEnd"),

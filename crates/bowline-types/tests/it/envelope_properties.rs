@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(
+    fn a_written_message_is_parsed_as_itself(
         (id, method) in taped(|tape| (id(tape), tape.text())),
         payload in json_object(),
         has_params: bool,

@@ -31,10 +31,10 @@ pub(crate) fn config() -> ClientConfig {
     config
 }
 
-/// This program as a server. Its manners may be several.
-pub(crate) fn server(manners: &[&str]) -> io::Result<ChildProcess> {
+/// Returns this program as a server, with any of the behaviours below.
+pub(crate) fn server(behaviours: &[&str]) -> io::Result<ChildProcess> {
     let program = std::env::current_exe()?;
-    let server = ChildProcess::new(program).args([SERVE]).args(manners);
+    let server = ChildProcess::new(program).args([SERVE]).args(behaviours);
     Ok(server.env(MARK, std::process::id().to_string()))
 }
 
@@ -61,8 +61,8 @@ pub(crate) fn serve_if_asked() -> io::Result<bool> {
     if args.next().as_deref() != Some(SERVE) {
         return Ok(false);
     }
-    let manners: Vec<String> = args.collect();
-    let has = |manner: &str| manners.iter().any(|known| known == manner);
+    let behaviours: Vec<String> = args.collect();
+    let has = |behaviour: &str| behaviours.iter().any(|known| known == behaviour);
     if has("grandchild") {
         // It holds our pipes, and outlives us unless it is ended.
         Command::new("sleep")
@@ -96,21 +96,21 @@ fn answer(line: &str, has: &impl Fn(&str) -> bool) -> io::Result<()> {
             "capabilities": {},
             "serverInfo": {"name": "bench", "version": "1.0"},
         }),
-        "notifications/initialized" => return settled(has),
+        "notifications/initialized" => return after_handshake(has),
         "tools/call" => json!({"content": [], "echo": message["params"]["name"]}),
         _ => return Ok(()),
     };
     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-    say(&format!("{answer}\n"))
+    write_line(&format!("{answer}\n"))
 }
 
-/// The handshake is over: what the manners want to happen then.
-fn settled(has: &impl Fn(&str) -> bool) -> io::Result<()> {
+/// Does what the options of the server want after the handshake.
+fn after_handshake(has: &impl Fn(&str) -> bool) -> io::Result<()> {
     if has("half a frame") {
-        say(r#"{"jsonrpc":"2.0","id":1,"result":{"content":["#)?;
+        write_line(r#"{"jsonrpc":"2.0","id":1,"result":{"content":["#)?;
     }
     if has("notifies") {
-        say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n")?;
+        write_line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n")?;
     }
     if has("floods") {
         let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n";
@@ -128,7 +128,7 @@ fn settled(has: &impl Fn(&str) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-fn say(text: &str) -> io::Result<()> {
+fn write_line(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()

@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_over_and_over_leaves_nothing_behind() {
+    fn entries_that_are_replaced_over_and_over_leave_nothing_behind() {
         let cache = Cache::new(CachePolicy::new());
         for _ in 0..10_000 {
             keep(&cache, page(None), "1000");

@@ -180,7 +180,7 @@ impl<'c> Call<'c> {
         self.meta.is_some()
     }
 
-    /// Other parameters, in place of those that it has.
+    /// Replaces the parameters.
     pub(super) fn set_params(&mut self, params: Params) {
         self.params = params;
     }

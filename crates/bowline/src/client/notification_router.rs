@@ -18,7 +18,7 @@ use bowline_types::{DecodeError, Wire};
 use tracing::{Instrument as _, Span};
 
 use super::telemetry::Telemetry;
-use crate::logged::shortened;
+use crate::log_names::shortened;
 use crate::panics::{CatchPanic, caught};
 use queue::Queue;
 

@@ -33,7 +33,7 @@ mod enabled {
 
     use super::CheckedResult;
     use crate::error::{Error, ErrorKind};
-    use crate::logged::shortened;
+    use crate::log_names::shortened;
     use crate::schema::{CheckError, MAX_BYTES, Schema, SchemaError, UnsupportedPatterns};
 
     /// The policy for validating results of tools against their output schemas.

@@ -233,7 +233,7 @@ mod tests {
 
     // proves: PV-5
     #[test]
-    fn what_a_revision_lacks_is_not_supported_and_meta_is_added_later() {
+    fn parameters_that_a_revision_lacks_are_refused_and_meta_is_added_later() {
         use bowline_types::tools::CallToolParams;
         let call = CallToolParams::new("echo");
         for revision in Revision::ALL {

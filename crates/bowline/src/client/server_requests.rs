@@ -23,7 +23,7 @@ use super::shared::Shared;
 use super::url_elicitation_retry::UrlRetryPolicy;
 use crate::RpcResult;
 use crate::error::{Error, ErrorKind};
-use crate::logged::shortened;
+use crate::log_names::shortened;
 use crate::panics::{CatchPanic, caught};
 
 /// Why a request of the server has no result.

@@ -213,7 +213,7 @@ impl Shared {
         done
     }
 
-    /// Now, on the clock of the core.
+    /// Returns the time now, on the clock of the core.
     pub(super) fn now(&self) -> Instant {
         self.clock.now()
     }

@@ -15,7 +15,7 @@ use bowline_proto::{Agreement, CloseReason};
 use tracing::span::EnteredSpan;
 use tracing::{Span, error_span, info, info_span};
 
-use crate::logged::shortened;
+use crate::log_names::shortened;
 use crate::transport::TransportEnd;
 
 /// The span of a client's connection, and what the next one carries.

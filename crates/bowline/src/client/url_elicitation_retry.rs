@@ -269,7 +269,7 @@ async fn is_accepted_by_user(shared: &Shared, elicitation: &ElicitUrlParams) -> 
         }
         Err(error) => {
             let _entered = shared.telemetry.enter();
-            tracing::debug!(%error, "URL of an elicitation not opened");
+            tracing::debug!(%error, "URL elicitation failed: the call is not repeated");
             false
         }
     }

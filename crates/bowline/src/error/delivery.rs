@@ -25,7 +25,7 @@ impl Error {
     /// | [`OversizedFrame`](ErrorKind::OversizedFrame), [`Protocol`](ErrorKind::Protocol) | the same: `Some(true)` for a response that can't be used, `Some(false)` for a request that is too large to be sent |
     /// | [`InvalidResponse`](ErrorKind::InvalidResponse), [`SchemaMismatch`](ErrorKind::SchemaMismatch), [`Tool`](ErrorKind::Tool) | `Some(true)`: there is a result |
     /// | [`Handler`](ErrorKind::Handler) | `Some(true)`: the server asked something during the call |
-    /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has responded, and its [error](Self::server_error) tells what became of the request |
+    /// | [`JsonRpc`](ErrorKind::JsonRpc) | `None`: the server has responded, and its [error](Self::server_error) shows what became of the request |
     /// | any, of what is no call: connecting, subscribing, serving, an error made with [`new`](Self::new) | `None`; `Some(false)` if it was refused before anything was sent |
     ///
     /// ```
@@ -257,7 +257,7 @@ mod tests {
 
     // proves: ER-2
     #[test]
-    fn what_may_have_run_is_tried_again_only_where_twice_is_as_good_as_once() {
+    fn a_call_that_may_have_run_is_repeated_only_if_it_is_idempotent() {
         let ended = |sent, method: &str| {
             let elapsed = Duration::from_secs(1);
             let error = Error::from_outcome(Outcome::TimedOut { elapsed }, sent, None);

@@ -22,7 +22,7 @@ use super::context::Context;
 use super::service::MethodName;
 use super::session::SessionShared;
 use super::telemetry::{handler_is_blocking, notification_handler_is_blocking};
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::panics::caught;
 
 /// How often the monitor looks.

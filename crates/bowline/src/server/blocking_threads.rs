@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::session::{JobId, SessionShared};
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::panics::caught;
 
 /// The most threads of this process: as many as tokio has for the same purpose.

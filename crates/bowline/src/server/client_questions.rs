@@ -327,7 +327,7 @@ impl Context {
         // The handler is dropped here by its runner. Tasks that it has spawned may go on.
         self.cancelled().await;
         failed(
-            "the request ended to request input from the client: its handler runs again with the input",
+            "the handler was stopped to request input from the client: it runs again with that input",
         )
     }
 

@@ -27,13 +27,13 @@ use super::session::{SessionCore, SessionShared};
 use super::tasks::TaskEntry;
 use super::telemetry::{Subject, request_span};
 use crate::error::{Error, ErrorKind};
-use crate::logged::entered;
+use crate::log_names::entered;
 
 /// The context of a request: what a handler can learn and do while it serves it. Clones share one
 /// context.
 ///
-/// It stays valid after the response and when the request is cancelled; notifications are then refused or
-/// dropped.
+/// It stays valid after the response and when the request is cancelled; notifications are then
+/// refused or dropped.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
@@ -118,7 +118,7 @@ impl Context {
         &self.0
     }
 
-    /// Where its handler runs.
+    /// Returns the span in which its handler runs.
     pub(super) fn span(&self) -> &Span {
         &self.0.span
     }
@@ -265,8 +265,8 @@ impl Context {
         self.0.is_shutting_down.load(Ordering::Acquire)
     }
 
-    /// Waits until the server shuts down or the request is cancelled: for a handler that can respond
-    /// with a partial result. Cancel safe.
+    /// Waits until the server shuts down or the request is cancelled: for a handler that can
+    /// respond with a partial result. Cancel safe.
     pub async fn shutting_down(&self) {
         self.wait_until(|context| context.is_shutting_down() || context.is_cancelled())
             .await;

@@ -428,7 +428,11 @@ fn find_completion(
                 || contents.resources.get(&resource.uri).is_some();
             (resource.uri.clone(), exists)
         }
-        _ => return Err(invalid("unsupported type of params.ref".to_owned())),
+        _ => {
+            return Err(invalid(
+                "params.ref.type must be \"ref/prompt\" or \"ref/resource\"".to_owned(),
+            ));
+        }
     };
     if !exists {
         let of: String = of.chars().take(256).collect();

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_handler_has_may_use_the_registry_when_it_is_dropped() {
+    fn values_of_a_handler_may_use_the_registry_when_they_are_dropped() {
         let (sender, dropped) = mpsc::channel();
         // On a thread of its own, so that a deadlock fails.
         let (done, is_done) = mpsc::channel();

@@ -18,7 +18,7 @@
 //!   and allocate nothing for a plain request.
 //! - `authenticate`: the hook that finds out who sends a request, after these checks.
 //! - `refusal`: the response to a request that a check refuses; `stats` counts them.
-//! - `listening`: serving a listener. `connections`: the accept loop, the limit on connections,
+//! - `listener`: serving a listener. `connections`: the accept loop, the limit on connections,
 //!   graceful shutdown; within it `connection` (one of them, on hyper), `connection_state` (its
 //!   timeouts), `connection_io` (its stream, half-closed streams), `message_bodies` (how far its
 //!   requests are) and `stream_tasks` (the requests of HTTP/2).
@@ -42,8 +42,12 @@ mod head_checks;
 mod hosts;
 mod invalid_setting;
 mod legacy_sse;
+<<<<<<< HEAD
 mod listening;
 mod mcp_headers;
+=======
+mod listener;
+>>>>>>> w/words
 mod origins;
 mod param_headers;
 mod public_url;

@@ -264,7 +264,7 @@ impl fmt::Debug for ToolError {
     note = "an error that only implements `std::error::Error` is logged, and the client receives \"the tool failed\""
 )]
 pub trait IntoToolError {
-    /// What the client gets.
+    /// Returns the error that the client gets.
     fn into_tool_error(self) -> ToolError;
 }
 

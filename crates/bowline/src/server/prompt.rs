@@ -254,7 +254,7 @@ pub struct CompletionInput {
             `ToolError`"
 )]
 pub trait IntoCompletion {
-    /// What the client gets.
+    /// Returns the completion that the client gets.
     ///
     /// # Errors
     ///

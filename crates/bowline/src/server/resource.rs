@@ -157,7 +157,7 @@ impl ResourceDef {
         self
     }
 
-    /// How long clients may keep what it contains. Default: not at all. A handler that
+    /// Sets how long clients may keep the contents. Default: not at all. A handler that
     /// returns a [`ReadResourceResult`] may set its own caching.
     #[must_use]
     pub fn cache(mut self, caching: Caching) -> Self {
@@ -345,7 +345,7 @@ impl TemplateDef {
         self
     }
 
-    /// Additional data for clients.
+    /// Sets additional data for clients.
     #[must_use]
     pub fn meta(mut self, meta: Meta) -> Self {
         self.template.meta = Some(meta);

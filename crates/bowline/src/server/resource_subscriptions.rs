@@ -19,7 +19,7 @@ use super::context::Context;
 use super::handler::{Handler, HandlerService};
 use super::service::{ClientRequest, listen_params, method_not_found};
 use super::session::{SessionCore, SessionShared};
-use crate::logged::{entered, shortened};
+use crate::log_names::{entered, shortened};
 use crate::panics::caught;
 
 /// The subscriptions that a handler has accepted for a session. The session's own limits bound

@@ -114,7 +114,7 @@ mod tests {
 
     // proves: F-OA-20
     #[test]
-    fn what_is_sealed_opens_for_its_binding_and_key_alone() {
+    fn a_sealed_state_opens_for_its_binding_and_key_alone() {
         let seal = RoundSeal::new(None, Duration::from_secs(1)).expect("chance");
         let sealed = seal.seal(b"words", b"alice");
         assert_eq!(seal.open(&sealed, b"alice").as_deref(), Some(&b"words"[..]));

@@ -19,7 +19,7 @@ use super::session_set::SessionSet;
 use super::tasks::TaskStore;
 use super::telemetry::notification_span;
 use super::used_round_states::UsedRoundStates;
-use crate::logged::shortened;
+use crate::log_names::shortened;
 
 pub(super) type OnNotification = dyn Fn(Method, Option<&Payload>) + Send + Sync;
 

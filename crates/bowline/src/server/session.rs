@@ -55,7 +55,7 @@ use super::session_set::ShutdownMode;
 use super::telemetry::session_span;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::transport::Stream;
 use blocking_quota::BlockingQuota;
 use change_notifications::PendingChanges;

@@ -15,15 +15,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use bowline_types::resources::TextResourceContents;
-use bowline_types::resources::{BlobResourceContents, Resource, ResourceContents};
+use bowline_types::base64;
+use bowline_types::resources::{
+    BlobResourceContents, Resource, ResourceContents, TextResourceContents,
+};
 use bowline_types::skills::{
     GetSkillParams, GetSkillResult, ListSkillsResult, ReadDirectoryParams, ReadDirectoryResult,
     Skill,
 };
 use bowline_types::{ErrorObject, JsonObject};
 
-use super::base64;
 use super::features::ServerFeatures;
 use super::named_table::NamedTable;
 use super::resource::{Uri, resource, template};
@@ -84,7 +85,7 @@ impl SkillSet {
             Ok(text) => TextResourceContents::new(uri, text)
                 .mime_type(file.mime_type)
                 .into(),
-            Err(_) => BlobResourceContents::new(uri, base64(&file.bytes))
+            Err(_) => BlobResourceContents::new(uri, base64::encode(&file.bytes))
                 .mime_type(file.mime_type)
                 .into(),
         })

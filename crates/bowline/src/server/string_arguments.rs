@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_none_is_told_in_words() {
+    fn a_string_of_the_wrong_type_is_named_in_the_error() {
         for (name, text, message) in [
             ("count", "300", r#"string "300", expected u8"#),
             ("count", "", r#"string "", expected u8"#),

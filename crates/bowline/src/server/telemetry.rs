@@ -17,7 +17,7 @@ use tracing::{Span, error, error_span, info, info_span, warn};
 
 use super::context::Context;
 use super::service::MethodName;
-use crate::logged::shortened;
+use crate::log_names::shortened;
 
 /// Creates the span of a session. It has the level of errors, so that no event that is wanted
 /// is without it; and no parent, since what has begun it may be over before it.

@@ -59,12 +59,12 @@ impl UriTemplate {
                 Some((literal, behind)) => {
                     let (inside, behind) = behind
                         .split_once('}')
-                        .ok_or_else(|| format!("{text:?}: a brace is not closed"))?;
+                        .ok_or_else(|| format!("{text:?}: `{{` without a `}}`"))?;
                     (literal, Some((inside, behind)))
                 }
             };
             if literal.contains('}') {
-                return Err(format!("{text:?}: a brace is not opened"));
+                return Err(format!("{text:?}: `}}` without a `{{`"));
             }
             if !literal.is_empty() {
                 parts.push(Part::Literal(literal.to_owned()));
@@ -92,7 +92,7 @@ impl UriTemplate {
                     sequence.variable(variable).map_err(|variable| {
                         let name = variable.name;
                         format!(
-                            "{text:?}: ambiguous start of {{{name}}}: a literal must precede it"
+                            "{text:?}: {{{name}}} directly follows another variable: put text between them"
                         )
                     })?;
                 }
@@ -112,7 +112,9 @@ impl UriTemplate {
         if let Some(query) = &query
             && !(query.tail.is_empty() || query.tail.begins_with('#'))
         {
-            return Err(format!("{text:?}: nothing but `#` may follow a query"));
+            return Err(format!(
+                "{text:?}: only a fragment (`#`) may follow the query"
+            ));
         }
         let template = Self { head, query };
         let mut names: Vec<&str> = template.names().collect();

@@ -257,8 +257,8 @@ impl ToolDef {
         self
     }
 
-    /// With the extension of 2026-07-28, makes a task of each call that takes longer than this, for
-    /// clients that declare the extension. In 2025-11-25 the client may ask for one, as with
+    /// Makes a task, with the extension of 2026-07-28, of each call that takes longer than this,
+    /// for clients that declare the extension. In 2025-11-25 the client may ask for one, as with
     /// [`TaskSupport::Optional`].
     #[must_use]
     pub fn as_task_after(mut self, after: Duration) -> Self {

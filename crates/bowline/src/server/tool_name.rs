@@ -53,7 +53,7 @@ pub(super) fn caution(name: &str) -> Option<String> {
     })
 }
 
-/// The first character that is so, and its place from 1 on.
+/// Returns the first character that is so, and its place from 1 on.
 fn find(name: &str, is_wanted: impl Fn(char) -> bool) -> Option<(usize, char)> {
     let mut characters = (1..).zip(name.chars());
     characters.find(|(_, character)| is_wanted(*character))

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_not_forgotten_for_want_of_room() {
+    fn used_states_are_not_forgotten_for_want_of_room() {
         let used = InProcessRoundStates::new(2);
         assert_eq!(claim(&used, "a", 200, 100), Claim::Accepted);
         assert_eq!(claim(&used, "b", 300, 100), Claim::Accepted);

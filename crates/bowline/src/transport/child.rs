@@ -34,7 +34,7 @@ use tokio::sync::oneshot;
 use tracing::{Span, info};
 
 use super::{OpenError, Stream, StreamPeer, Transport, TransportEnd};
-use crate::logged::shortened;
+use crate::log_names::shortened;
 use crate::panics::caught;
 use exit_witness::ExitWitness;
 use process_count::{CountGuard, ProcessCount};

@@ -3,6 +3,8 @@
 //! Their type is chosen by that process, and others may share them: a pipe is opened anew,
 //! so that it can be made non-blocking for us alone; a socket is read without blocking, call by
 //! call; files and terminals have threads of their own, which are not joined at the end.
+//!
+//! `plain`: files and terminals. `socket`: a socket that others may share.
 
 mod plain;
 mod socket;
@@ -25,7 +27,7 @@ use super::{OpenError, Stream, Transport};
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Our own stdin and stdout as a transport, which can be opened once in a process.
+/// Returns our own stdin and stdout as a transport, which can be opened once in a process.
 ///
 /// From then on nothing else reaches them: what is printed goes to stderr, also a line that
 /// was begun before, and reading stdin returns its end. So a stray `println!` can't get between two

@@ -2,10 +2,10 @@
 //! `tests/child.rs` has a process of its own, whose children and descriptors it counts.
 
 mod client;
-#[path = "../support/collected.rs"]
-mod collected;
 mod delayed_flush;
 mod ecosystem;
+#[path = "../support/event_collector.rs"]
+mod event_collector;
 #[cfg(feature = "http-server")]
 mod http;
 mod matrix;

@@ -15,7 +15,7 @@ use bowline::types::tools::TaskSupport;
 use bowline::{Backoff, Client, ClientConfig};
 use tracing::Level;
 
-use crate::collected::{Collected, Logged};
+use crate::event_collector::{Collected, Logged};
 use crate::server::support::{connected, tool as called};
 
 type Test = Result<(), Box<dyn std::error::Error>>;
@@ -49,7 +49,7 @@ async fn accepted(
 
 // proves: TE-1
 #[tokio::test(start_paused = true)]
-async fn the_events_of_three_servers_are_told_apart() -> Test {
+async fn the_events_of_three_servers_can_be_distinguished() -> Test {
     let collected = Collected::up_to(Level::TRACE);
     let _guard = tracing::subscriber::set_default(collected.clone());
     let registry = Registry::new();
@@ -123,7 +123,7 @@ async fn the_events_of_three_servers_are_told_apart() -> Test {
 
 // proves: TE-1
 #[tokio::test(start_paused = true)]
-async fn info_tells_of_a_loss_and_a_recovery_in_order() -> Test {
+async fn the_level_info_has_a_loss_and_a_recovery_in_order() -> Test {
     let collected = Collected::up_to(Level::INFO);
     let _guard = tracing::subscriber::set_default(collected.clone());
     let registry = Registry::new();
@@ -292,7 +292,7 @@ async fn events_of_a_handler_are_in_the_span_of_its_request() {
 
 // proves: TE-1
 #[tokio::test]
-async fn info_tells_of_the_clients_of_a_server() {
+async fn the_level_info_has_the_clients_of_a_server() {
     for revision in [OLD, Revision::V2026_07_28] {
         let collected = Collected::up_to(Level::INFO);
         let _guard = tracing::subscriber::set_default(collected.clone());
@@ -337,7 +337,7 @@ mod processes {
 
     // proves: TE-1
     #[tokio::test]
-    async fn info_tells_why_a_command_is_given_up() {
+    async fn the_level_info_has_why_a_command_is_given_up() {
         let collected = Collected::up_to(Level::DEBUG);
         let _guard = tracing::subscriber::set_default(collected.clone());
         let registry = Registry::new();

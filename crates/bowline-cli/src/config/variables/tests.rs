@@ -214,7 +214,7 @@ proptest! {
 
 // proves: F-CL-01
 #[test]
-fn what_is_filled_in_has_room_for_one_server() {
+fn the_variables_of_one_server_have_a_size_limit() {
     let room = Cell::new(12);
     let filled = |text: &str| {
         let folder = Path::new("/");

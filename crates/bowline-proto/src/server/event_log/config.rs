@@ -19,7 +19,7 @@ pub struct EventLogConfig {
     pub unread_bytes: usize,
     /// How long an event is kept, read or not. Default 5 min: longer than the waits between a
     /// client's attempts to connect. A stream that has ended is remembered for twice as long, to
-    /// say what has happened to its events.
+    /// report what has happened to its events.
     pub age: Duration,
     /// Streams that are remembered, at some 200 bytes each. Default 1000. Beyond it those that
     /// ended first are forgotten; if none has ended, no stream can be opened.

@@ -79,7 +79,7 @@ pub enum ReplayError {
 impl ReplayError {
     /// Returns the HTTP status: always 400.
     ///
-    /// A 404 would end more than the stream: on a request with a session id it says that the
+    /// A 404 would end more than the stream: on a request with a session id it means that the
     /// session is unknown, and the client begins a new one.
     pub const fn status(&self) -> u16 {
         400

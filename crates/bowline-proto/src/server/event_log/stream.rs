@@ -34,7 +34,7 @@ pub(super) struct Attached {
     pub(super) backlog: u64,
     /// It has read an event, and not only resumed after one.
     pub(super) has_read: bool,
-    /// It was given up, and its next read says so.
+    /// It was given up, and its next read returns that.
     pub(super) is_lagging: bool,
     /// It ends after this sequence, and the client polls.
     pub(super) closing: Option<(u64, Duration)>,

@@ -40,7 +40,7 @@ fn words(config: &HandshakeHttpConfig, what: &str, lines: &str) -> String {
     match outcome {
         Ok(HandshakeRoute::OpenSession) => "open".into(),
         Ok(HandshakeRoute::Respond(session)) => format!("ask {}", within(session)),
-        Ok(HandshakeRoute::Accept(session)) => format!("tell {}", within(session)),
+        Ok(HandshakeRoute::Accept(session)) => format!("accept {}", within(session)),
         Ok(HandshakeRoute::OpenStream(session)) => format!("listen {}", within(session)),
         Ok(HandshakeRoute::EndSession(id)) => format!("end {}", id.as_str()),
         Ok(HandshakeRoute::Ignore) => "ignore".into(),
@@ -80,9 +80,9 @@ fn initialize_opens_a_session() {
 fn messages_belong_to_a_session() {
     for (body, expected) in [
         (REQUEST, "ask s 2025-11-25"),
-        (NOTIFICATION, "tell s 2025-11-25"),
-        (RESULT, "tell s 2025-11-25"),
-        (ERROR, "tell s 2025-11-25"),
+        (NOTIFICATION, "accept s 2025-11-25"),
+        (RESULT, "accept s 2025-11-25"),
+        (ERROR, "accept s 2025-11-25"),
         ("GET", "listen s 2025-11-25"),
         ("DELETE", "end s"),
     ] {
@@ -163,7 +163,7 @@ fn a_refused_version_is_named_with_those_that_are_served() {
         route_handshake_request(&config, HandshakeHttpRequest::Get, &headers).unwrap_err();
     assert_eq!(
         refusal.error.message,
-        r#"MCP-Protocol-Version "v999.0.0" is not supported, only 2025-06-18"#
+        r#"unsupported MCP-Protocol-Version "v999.0.0" (supported: 2025-06-18)"#
     );
     let long = "9".repeat(10_000);
     let headers = Headers::collect([("mcp-protocol-version", &*long)]);
@@ -177,7 +177,7 @@ fn batches_are_what_their_parts_are() {
     for (body, expected) in [
         (
             format!("[{NOTIFICATION},{RESULT},{ERROR}]"),
-            "tell s 2025-03-26",
+            "accept s 2025-03-26",
         ),
         (format!("[{NOTIFICATION},{REQUEST}]"), "ask s 2025-03-26"),
         // A part that is no message is answered with an error.
@@ -205,7 +205,7 @@ fn without_sessions_no_id_is_needed_or_looked_at() {
         for (what, expected) in [
             (INITIALIZE, "open"),
             (REQUEST, "ask - 2025-11-25"),
-            (NOTIFICATION, "tell - 2025-11-25"),
+            (NOTIFICATION, "accept - 2025-11-25"),
             ("GET", "listen - 2025-11-25"),
             ("DELETE", "405 -32600"),
         ] {
@@ -215,7 +215,7 @@ fn without_sessions_no_id_is_needed_or_looked_at() {
 }
 
 #[test]
-fn what_is_left_of_the_stateless_era() {
+fn other_requests_of_the_stateless_era_are_ignored_or_refused() {
     let stateless = HandshakeHttpConfig::new(Revisions::only(Revision::V2026_07_28));
     for (config, lines) in [
         (all(), "2026-07-28|-"),
@@ -241,7 +241,7 @@ fn what_is_left_of_the_stateless_era() {
 }
 
 #[test]
-fn what_the_router_hands_on_is_dated() {
+fn forwarded_messages_belong_to_the_handshake_era() {
     let headers = Headers::collect([
         ("mcp-protocol-version", "v999.0.0"),
         ("mcp-session-id", "s"),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_ends() {
+    fn tokens_end_where_a_text_is_not_json() {
         for text in ["\"", "\"\\", "\"é\\é", "é", "{{{", ":::", "\"a\\\"b"] {
             assert!(Tokens::new(text).count() <= text.len(), "{text}");
         }

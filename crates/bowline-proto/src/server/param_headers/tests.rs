@@ -251,7 +251,7 @@ fn a_server_refuses_headers_that_say_something_else() {
 }
 
 #[test]
-fn what_a_client_sends_a_server_accepts() {
+fn a_server_accepts_the_headers_of_a_client() {
     let headers = tool();
     for arguments in [
         "{}",
@@ -275,7 +275,10 @@ fn a_mismatch_becomes_a_refusal() {
     let refusal = mismatch.refusal(&7.into());
     assert_eq!((refusal.status, refusal.error.code), (400, -32020));
     assert_eq!(refusal.id, Some(7.into()));
-    assert_eq!(refusal.error.message, "Mcp-Param-Region is missing");
+    assert_eq!(
+        refusal.error.message,
+        "the header Mcp-Param-Region is missing"
+    );
 }
 
 #[test]

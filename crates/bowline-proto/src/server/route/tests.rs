@@ -123,7 +123,7 @@ fn the_era_shows_in_the_message() {
 
 // proves: F-JR-14, HS-3, TR-115
 #[test]
-fn what_meta_must_have() {
+fn members_that_meta_must_have() {
     let bare = r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#;
     assert_eq!(on_stdio(bare), "400 -32602 id 7");
     assert_eq!(
@@ -174,7 +174,7 @@ fn what_meta_must_have() {
 
 /// What a gateway in front reads is what runs.
 #[test]
-fn what_can_be_read_in_two_ways_is_refused() {
+fn ambiguous_requests_are_refused() {
     let headers = "2026-07-28|tools/call|add";
     let call = request("tools/call", NEW, r#""name":"add""#);
     assert_eq!(over_http(headers, &call), "serve tools/call id 7");
@@ -355,7 +355,7 @@ fn an_unknown_log_level_is_refused() {
 
 // proves: F-JR-15
 #[test]
-fn what_is_no_message() {
+fn frames_that_are_no_messages_are_refused() {
     for (frame, expected) in [
         ("{", "400 -32700"),
         ("[]", "400 -32600"),

@@ -153,7 +153,7 @@ impl SessionConfig {
         self
     }
 
-    /// Returns the name and version of the server, and what else it says about itself.
+    /// Returns the name and version of the server, and its other details (title, icons, web site).
     pub fn server_info(&self) -> &Implementation {
         &self.server_info
     }

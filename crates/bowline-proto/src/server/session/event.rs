@@ -93,7 +93,7 @@ pub enum SessionEvent {
         call: CallId,
         /// The outcome.
         outcome: Outcome,
-        /// Says if the client may have seen the request.
+        /// `No` if the client can't have seen the request.
         sent: Sent,
     },
     /// The handshake took too long.

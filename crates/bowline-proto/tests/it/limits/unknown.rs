@@ -54,7 +54,7 @@ fn unknown_methods_are_forwarded_only_if_configured() {
 }
 
 #[test]
-fn they_are_bounded_as_all_requests_are() {
+fn unknown_requests_are_bounded_as_all_requests_are() {
     for is_stateless in [false, true] {
         let mut session = wanting(|config| {
             config.limits().max_peer_requests(2);
@@ -78,7 +78,7 @@ fn they_are_bounded_as_all_requests_are() {
 }
 
 #[test]
-fn they_are_cancelled_and_end_in_time_as_all_requests_do() {
+fn unknown_requests_are_cancelled_and_end_in_time_as_all_requests_do() {
     let mut session = wanting(|config| {
         config.handler_timeout(Some(5 * SECOND));
     });

@@ -1,7 +1,7 @@
 //! What needs a preparation of its own.
 
 use super::Apply;
-use super::prepared::{
+use super::prepared_links::{
     agreed, answered, asked_again, asked_twice, busy, busy_once, cancelled_request, expired,
     expired_session, falling_back, few_ids, first_byte, five_seconds, handling, keepalive,
     last_attempt, last_attempt_ready, late, long_wait, no_ids, nothing, one_pending, one_stream,

@@ -246,7 +246,7 @@ const ROWS: &[Row] = &[
         "Backoff",
         "frame, or any event of the old transport",
         &[
-            "anything of another life",
+            "anything of another connection",
             "transport up",
             "transport down",
             "notification",
@@ -269,7 +269,7 @@ const ROWS: &[Row] = &[
         "Closing → Closed",
         "anything else",
         &[
-            "anything of another life",
+            "anything of another connection",
             "transport up",
             "notification",
             "reconnect now",

@@ -350,7 +350,7 @@ pub(crate) const EVENTS: &[Event] = &[
         ],
     ),
     event(
-        "anything of another life",
+        "anything of another connection",
         input_of_another_connection,
         NOWHERE,
     ),

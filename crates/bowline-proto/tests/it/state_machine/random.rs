@@ -67,14 +67,14 @@ fn walk(seed: u64) {
     let mut made = BTreeSet::new();
     for _ in 0..300 {
         step(&mut rig, &mut chance, &mut made);
-        rig.settle();
+        rig.discard_effects();
         let due = rig.link.poll_timeout();
         let is_past = due.is_some_and(|due| due < rig.now);
         assert!(!is_past, "{seed}: {due:?} is past");
         if chance.below(3) == 0 {
             let most = due.map_or(seconds(1), |due| due.since(rig.now));
             rig.wait(most.min(seconds(40)) / 2 * chance.below(3));
-            rig.settle();
+            rig.discard_effects();
         }
         assert!(rig.link.pending() + rig.ended.len() == made.len(), "{seed}");
     }
@@ -82,10 +82,10 @@ fn walk(seed: u64) {
     let was_over = [LinkState::Closing, LinkState::Closed].contains(&rig.link.state());
     let stop = rig.link.stop(rig.now);
     assert_eq!(stop == StopOutcome::AlreadyClosing, was_over);
-    rig.settle();
+    rig.discard_effects();
     assert_eq!(rig.link.pending(), 0, "{seed}");
     rig.wait(Duration::from_millis(50));
-    rig.settle();
+    rig.discard_effects();
     assert_eq!(rig.link.state(), LinkState::Closed, "{seed}");
     assert_eq!(rig.link.poll_timeout(), None, "{seed}");
     let ended: BTreeSet<_> = rig.ended.iter().copied().collect();

@@ -76,7 +76,7 @@ impl Rig {
             ended: Vec::new(),
             is_shared,
         };
-        rig.settle();
+        rig.discard_effects();
         rig
     }
 
@@ -114,7 +114,7 @@ impl Rig {
                 self.wait(Duration::from_millis(50));
             }
         }
-        self.settle();
+        self.discard_effects();
         assert_eq!(self.link.state(), state);
         self
     }
@@ -124,23 +124,23 @@ impl Rig {
         self.open();
         self.fall_back();
         self.initialized();
-        self.settle();
+        self.discard_effects();
         let call = LinkCall::new(CallRequest::new("tools/call", &b""[..]).with_progress());
         self.pending = Some(self.link.call(self.now, call).expect("it is ready"));
-        self.settle();
+        self.discard_effects();
     }
 
     pub(crate) fn open(&mut self) {
         let connection_id = self.connection_id.expect("it was opened");
         self.link.handle_opened(self.now, connection_id);
-        self.settle();
+        self.discard_effects();
     }
 
     /// The server doesn't know the probe: `initialize` is sent.
     pub(crate) fn fall_back(&mut self) {
         if self.link.state() == LinkState::Initializing {
             self.refuse(-32601, "null");
-            self.settle();
+            self.discard_effects();
         }
     }
 
@@ -226,7 +226,7 @@ impl Rig {
     }
 
     /// Does what the link wants, and forgets it.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn discard_effects(&mut self) {
         drop(self.effects());
     }
 

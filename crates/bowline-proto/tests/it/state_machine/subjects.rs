@@ -86,7 +86,7 @@ pub(crate) fn initialize_error(rig: &mut Rig) -> Option<String> {
 pub(crate) fn slow_modern(rig: &mut Rig) -> Option<String> {
     if rig.link.state() == LinkState::Initializing {
         timer(rig);
-        rig.settle();
+        rig.discard_effects();
     }
     rig.refuse(-32022, r#"{"supported":["2026-07-28"],"requested":"x"}"#);
     None
@@ -234,19 +234,19 @@ pub(crate) fn crashes(rig: &mut Rig) -> Option<String> {
     for _ in 0..3 {
         rig.link.handle_crash(rig.now);
     }
-    rig.settle();
+    rig.discard_effects();
     rig.link.handle_crash(rig.now);
     // What the driver was to do before it crashed is no longer of interest.
     while rig.link.poll_action().is_some() {}
     None
 }
 
-/// Whatever a transport of another life does.
+/// Reports all that a transport of another connection can do.
 pub(crate) fn input_of_another_connection(rig: &mut Rig) -> Option<String> {
     let mut other = Rig::new(|_| {});
     while other.connection_id == rig.connection_id {
         other.link.handle_crash(other.now);
-        other.settle();
+        other.discard_effects();
     }
     let (link, now, connection_id) = (&mut rig.link, rig.now, other.connection_id?);
     link.handle_opened(now, connection_id);

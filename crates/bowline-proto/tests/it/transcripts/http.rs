@@ -16,7 +16,7 @@ use super::Script;
 pub(crate) struct Http {
     pub(crate) router: RouterConfig,
     /// How requests of the handshake era are looked at; without it they go to the session.
-    pub(crate) dated: Option<HandshakeHttpConfig>,
+    pub(crate) handshake_era: Option<HandshakeHttpConfig>,
     /// What a stateless request needs its client to have.
     pub(crate) required: ClientCapabilities,
 }
@@ -37,10 +37,10 @@ impl Http {
         let headers = Headers::collect(headers);
         match method {
             "GET" => {
-                self.handshake_era(script, stream, HandshakeHttpRequest::Get, &headers);
+                self.route_handshake_era(script, stream, HandshakeHttpRequest::Get, &headers);
             }
             "DELETE" => {
-                self.handshake_era(script, stream, HandshakeHttpRequest::Delete, &headers);
+                self.route_handshake_era(script, stream, HandshakeHttpRequest::Delete, &headers);
             }
             _ => {
                 let frame = Bytes::copy_from_slice(message.trim_start().as_bytes());
@@ -60,8 +60,8 @@ impl Http {
         match route(&self.router, frame, Some(headers)) {
             Routed::Session(message) => {
                 let request = HandshakeHttpRequest::Post(&message);
-                if self.dated.is_none()
-                    || self.handshake_era(script, stream, request, headers) == Some(true)
+                if self.handshake_era.is_none()
+                    || self.route_handshake_era(script, stream, request, headers) == Some(true)
                 {
                     hand_on(script, stream, frame, message, session);
                 }
@@ -79,14 +79,14 @@ impl Http {
     }
 
     /// Routes a request of the handshake era. Returns `true` if it is passed on.
-    fn handshake_era(
+    fn route_handshake_era(
         &self,
         script: &mut Script,
         stream: StreamId,
         request: HandshakeHttpRequest<'_, '_>,
         headers: &Headers<'_>,
     ) -> Option<bool> {
-        let config = self.dated.as_ref().expect("% dated");
+        let config = self.handshake_era.as_ref().expect("% handshake-era");
         let found = match route_handshake_request(config, request, headers) {
             Ok(found) => found,
             Err(refusal) => {

@@ -36,7 +36,7 @@ fn replay(text: &str) -> String {
     config.capabilities(capabilities);
     let mut http = Http {
         router: RouterConfig::new(Revisions::ALL),
-        dated: None,
+        handshake_era: None,
         required: ClientCapabilities::new(),
     };
     for (name, value) in settings::of(text) {
@@ -62,11 +62,13 @@ fn configure(config: &mut SessionConfig, http: &mut Http, name: &str, value: &st
             http.router = RouterConfig::new(revisions);
         }
         "carrier" => drop(config.carrier(Carrier::StreamPerRequest)),
-        "dated" if value == "without-sessions" => {
+        "handshake-era" if value == "without-sessions" => {
             let config = HandshakeHttpConfig::new(http.router.revisions);
-            http.dated = Some(config.without_sessions());
+            http.handshake_era = Some(config.without_sessions());
         }
-        "dated" => http.dated = Some(HandshakeHttpConfig::new(http.router.revisions)),
+        "handshake-era" => {
+            http.handshake_era = Some(HandshakeHttpConfig::new(http.router.revisions))
+        }
         "requires-sampling" => {
             http.required = ClientCapabilities::new().sampling(SamplingCapability::new());
         }

@@ -97,7 +97,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// What is wrong with the names in the parameters.
+    /// Returns what is wrong with the names in the parameters.
     fn ambiguous_params(&self) -> Option<DecodeError> {
         self.unsure_params?;
         match (&self.method, &self.params) {

@@ -1,12 +1,12 @@
 //! A second opinion on frames, from full parses by `serde_json`.
 //!
-//! The property tests and the fuzz target share it. Three parses say what a frame is:
+//! The property tests and the fuzz target share it. Three parses determine what a frame is:
 //!
-//! - [`RawValue`] says whether it is JSON. It follows the grammar to any depth and, like the
+//! - [`RawValue`]: if it is JSON. It follows the grammar to any depth and, like the
 //!   envelope pass, minds neither the size of a number nor a lone surrogate.
-//! - One level of members, each a `RawValue`, says which there are, and so every fault
-//!   that the pass may name.
-//! - [`Value`] says what a message means to an ordinary parser.
+//! - One level of members, each a `RawValue`: which there are, and so every fault that the pass
+//!   may name.
+//! - [`Value`]: what a message means to an ordinary parser.
 //!
 //! The pass may refuse what `Value` takes: members of the envelope that stand twice or in other
 //! letters, and nesting beyond [`MAX_DEPTH`]. It may take what `Value` refuses: numbers beyond a
@@ -50,7 +50,7 @@ pub(crate) fn check(frame: &[u8]) {
     }
 }
 
-/// What a frame that is not UTF-8 says beside the bytes that are not.
+/// The content of a frame that is not UTF-8, without the bytes that are not.
 fn check_rest(frame: &[u8], error: &EnvelopeError) {
     let text = String::from_utf8_lossy(frame);
     let Ok(members) = serde_json::from_str::<Members<'_>>(&text) else {
@@ -83,7 +83,7 @@ fn check_batch(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
     assert_eq!(batch.len(), parts.len());
     let mut parsed = batch.messages();
     for part in parts {
-        let parsed = parsed.next().expect("as many parts as the batch says");
+        let parsed = parsed.next().expect("as many parts as the batch has");
         if part.get().starts_with('[') {
             let error = parsed.expect_err("a batch in a batch");
             assert_eq!(error.fault(), &Fault::NestedBatch);
@@ -91,7 +91,7 @@ fn check_batch(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
             check_message(part.get(), parsed);
         }
     }
-    assert!(parsed.next().is_none(), "no more parts than the batch says");
+    assert!(parsed.next().is_none(), "no more parts than the batch has");
 }
 
 fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
@@ -108,10 +108,10 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
     let ambiguous = members.ambiguous_params();
     match parsed {
         Ok(envelope) => {
-            let found = Said::by(&envelope);
+            let found = MessageContent::of(&envelope);
             assert!(faults.is_empty(), "{found:?} in spite of {faults:?}");
             assert!(!ambiguous, "{found:?} with names that are not clear");
-            let expected = members.say();
+            let expected = members.content();
             assert_eq!(found, expected);
             // The very bytes of the frame, not a copy of them.
             assert_eq!(
@@ -133,7 +133,7 @@ fn check_message(json: &str, parsed: Result<Envelope<'_>, EnvelopeError>) {
 }
 
 /// Compares with what an ordinary parser makes of the message.
-fn check_value(json: &str, found: &Said<'_>) {
+fn check_value(json: &str, found: &MessageContent<'_>) {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     // It is no deeper than our limit, which is one level more than this one.
     deserializer.disable_recursion_limit();
@@ -152,9 +152,9 @@ fn check_value(json: &str, found: &Said<'_>) {
             return;
         }
     };
-    let said_of = |name| value.get(name).filter(|member| !member.is_null());
+    let payload_text = |name| value.get(name).filter(|member| !member.is_null());
     let has = |name| match name {
-        "result" | "error" => said_of(name).is_some(),
+        "result" | "error" => payload_text(name).is_some(),
         _ => value.get(name).is_some(),
     };
     let kind = Kind::of(has("method"), has("id"), has("result"), has("error"));
@@ -176,12 +176,12 @@ fn check_value(json: &str, found: &Said<'_>) {
         value.get("method"),
         found.method.as_deref().map(Value::from).as_ref()
     );
-    assert_eq!(said_of(found.kind.payload()), payload.as_ref());
+    assert_eq!(payload_text(found.kind.payload()), payload.as_ref());
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, PartialEq)]
-struct Said<'a> {
+struct MessageContent<'a> {
     kind: Kind,
     /// As JSON.
     id: Option<String>,
@@ -190,8 +190,8 @@ struct Said<'a> {
     payload: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
-    fn by(envelope: &Envelope<'a>) -> Self {
+impl<'a> MessageContent<'a> {
+    fn of(envelope: &Envelope<'a>) -> Self {
         let (kind, id, method, payload) = match envelope {
             Envelope::Request(request) => (
                 Kind::Request,
@@ -334,9 +334,9 @@ impl<'a> Members<'a> {
 
     fn faults_of_the_whole(&self) -> impl Iterator<Item = Fault> {
         let has = |name| self.all(name).next().is_some();
-        // `null` says nothing beside something that does, and is no answer alone.
-        let says = |name| self.all(name).any(|json| json != "null");
-        let (method, result, error) = (has("method"), says("result"), says("error"));
+        // `null` is no value beside one, and no response alone.
+        let has_value = |name| self.all(name).any(|json| json != "null");
+        let (method, result, error) = (has("method"), has_value("result"), has_value("error"));
         let is_silent = !method && !result && !error;
         let is_null = self.all("id").all(|json| json == "null");
         [
@@ -356,8 +356,8 @@ impl<'a> Members<'a> {
         .filter_map(|(is_wrong, fault)| is_wrong.then_some(fault))
     }
 
-    /// What a message without faults says.
-    fn say(&self) -> Said<'a> {
+    /// Returns the content of a message without faults.
+    fn content(&self) -> MessageContent<'a> {
         let one = |name| self.all(name).next();
         let has = |name| match name {
             "result" | "error" => one(name).is_some_and(|json| json != "null"),
@@ -365,7 +365,7 @@ impl<'a> Members<'a> {
         };
         let kind = Kind::of(has("method"), has("id"), has("result"), has("error"));
         let kind = kind.expect("a message without faults is of some kind");
-        Said {
+        MessageContent {
             kind,
             id: self.id(),
             method: one("method").and_then(string),

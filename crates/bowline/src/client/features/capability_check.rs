@@ -212,7 +212,7 @@ mod tests {
 
     // proves: PV-5
     #[test]
-    fn what_a_revision_lacks_is_reported_with_those_that_have_it() {
+    fn a_method_that_a_revision_lacks_is_reported_with_the_revisions_that_have_it() {
         for (name, revision, also) in [
             ("completions", Revision::V2025_06_18, None),
             ("completions", Revision::V2024_11_05, Some("2025-03-26")),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_none_is_let_through() {
+    fn methods_without_a_capability_are_let_through() {
         let none = ServerCapabilities::new();
         let first = Revision::V2024_11_05;
         for method in ["ping", "completion/complete", "x/own"] {

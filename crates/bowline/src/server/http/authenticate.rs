@@ -1,6 +1,6 @@
 //! Who sends a request: the hook that authenticates it, before its body is read.
 //!
-//! What a hook is told is `HttpRequestHead`, what it decides is `Authenticated` or
+//! A hook gets an `HttpRequestHead` and returns `Authenticated` or
 //! `AuthenticationRefusal`. `Authentication` runs it, with a deadline, and contains its panics.
 
 use std::fmt;
@@ -102,7 +102,8 @@ impl HttpRequestHead {
     }
 
     /// Returns what layers and the listener have added to the request, such as the
-    /// [`PeerAddr`](crate::transport::PeerAddr) of the connection, or the certificate of its client.
+    /// [`PeerAddr`](crate::transport::PeerAddr) of the connection, or the certificate of its
+    /// client.
     pub fn extensions(&self) -> &Extensions {
         &self.0.parts.extensions
     }
@@ -112,8 +113,8 @@ impl HttpRequestHead {
         &self.0.client
     }
 
-    /// Returns the token of the header `Authorization`, if its scheme is `Bearer` (RFC 6750). `None`
-    /// also if the header was sent twice. A token in the URI is never looked at.
+    /// Returns the token of the header `Authorization`, if its scheme is `Bearer` (RFC 6750).
+    /// `None` also if the header was sent twice. A token in the URI is never looked at.
     pub fn bearer_token(&self) -> Option<&str> {
         let mut values = self.headers().get_all(::http::header::AUTHORIZATION).iter();
         let (value, None) = (values.next()?, values.next()) else {
@@ -182,26 +183,27 @@ pub struct AuthenticationRefusal {
 }
 
 impl AuthenticationRefusal {
-    /// 401: the request has no valid credentials. The challenge is the value of `WWW-Authenticate`,
-    /// which such a response always has.
+    /// Refuses with 401: the request has no valid credentials. The challenge is the value of
+    /// `WWW-Authenticate`, which such a response always has.
     pub fn unauthorized(challenge: HeaderValue) -> Self {
         let message = "the request has no valid credentials";
         Self::new(StatusCode::UNAUTHORIZED, message).with_challenge(challenge)
     }
 
-    /// 403: the credentials are valid, but not sufficient. A challenge may say what would be.
+    /// Refuses with 403: the credentials are valid, but not sufficient. A challenge may name what
+    /// would be.
     pub fn forbidden() -> Self {
         let message = "the credentials are not sufficient";
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// 400: the credentials are malformed.
+    /// Refuses with 400: the credentials are malformed.
     pub fn malformed() -> Self {
         let message = "the credentials are malformed";
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// 503 with `Retry-After`: the credentials can't be checked now.
+    /// Refuses with 503 and `Retry-After`: the credentials can't be checked now.
     pub fn unavailable() -> Self {
         let message = "the credentials can't be checked now, try again later";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 /// The address that a server over HTTP listens on.
 ///
 /// A port alone is a port of the loopback address: a server can be reached from other machines
-/// only where the address says so.
+/// only if the address is one.
 ///
 /// ```
 /// use bowline::server::BindAddr;

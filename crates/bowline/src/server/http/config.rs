@@ -181,7 +181,7 @@ impl HttpConfig {
     }
 
     /// Sets the hook that authenticates each request, before its body is read: an async closure that
-    /// is told the [head](super::HttpRequestHead) of the request and returns its
+    /// gets the [head](super::HttpRequestHead) of the request and returns its
     /// [`Principal`](crate::server::Principal), or a
     /// [refusal](super::AuthenticationRefusal). Default: requests have the principal that the
     /// listener or a layer has set, or none.
@@ -295,6 +295,7 @@ impl HttpConfig {
         self
     }
 
+<<<<<<< HEAD
     /// Disables the resumption of event streams: events have no ids, a stream that is cut is lost with
     /// the response that was expected on it, and
     /// [`Context::close_stream`](super::super::Context::close_stream) does nothing.
@@ -349,6 +350,9 @@ impl HttpConfig {
     }
 
     /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which says to
+=======
+    /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which shows
+>>>>>>> w/words
     /// anyone who the server is and, where the [public URL](Self::public_url) is set, where its
     /// endpoints are. Default: there is none. It follows a draft of the protocol and may change with
     /// it.

@@ -5,8 +5,14 @@
 //!
 //! At the limit a new connection takes the place of one that has no request: at first of those that
 //! never had one, at last of those that are still sending one, so that a client that opens
-//! connections and sends nothing, or sends it slowly, doesn't keep others out. If all are being served the new one is answered with 503, rather than left waiting to be
-//! accepted: streams may be open for hours, and a load balancer has to know at once.
+//! connections and sends nothing, or sends it slowly, doesn't keep others out. If all are being
+//! served the new one is answered with 503, rather than left waiting to be accepted: streams may be
+//! open for hours, and a load balancer has to know at once.
+//!
+//! - `connection`: one connection, on hyper. `stream_tasks`: the tasks of its HTTP/2 requests.
+//! - `connection_state`: what it is doing, for its timeouts and for making room.
+//! - `connection_io`: its stream, as hyper reads and writes it.
+//! - `message_bodies`: bodies between hyper and the service.
 
 mod connection;
 mod connection_io;

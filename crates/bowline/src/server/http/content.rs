@@ -98,7 +98,7 @@ fn check_content_encoding(headers: &HeaderMap) -> Result<(), HttpRefusal> {
         if !is_identity {
             let shown = Shown(value.as_bytes());
             let message = format!("unsupported Content-Encoding {shown} (send the body unencoded)");
-            // RFC 9110, 12.5.3: tells this 415 from one for the media type.
+            // RFC 9110, 12.5.3: distinguishes this 415 from one for the media type.
             let identity = HeaderValue::from_static("identity");
             return Err(unsupported(&message).with_header(ACCEPT_ENCODING, identity));
         }

@@ -1,4 +1,4 @@
-//! What a trusted proxy says about the client behind it.
+//! The client behind a trusted proxy, from the headers that the proxy adds.
 
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ struct IpNetwork {
 /// The client of a request, as far as the server can know it.
 ///
 /// Behind [trusted proxies](super::HttpConfig::trusted_proxies) it is what the outermost of them
-/// says. Without them it is the peer of the connection.
+/// reports. Without them it is the peer of the connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientAddr {
     ip: Option<IpAddr>,
@@ -43,7 +43,7 @@ impl ClientAddr {
         self.ip
     }
 
-    /// Returns the scheme of the URL that the client uses, where a trusted proxy says it.
+    /// Returns the scheme of the URL that the client uses, where a trusted proxy reports it.
     pub fn scheme(&self) -> Option<&Scheme> {
         self.scheme.as_ref()
     }

@@ -81,7 +81,9 @@ impl AllowedHosts {
                 let header = parse_host(header.as_bytes())?;
                 let authority = parse_host(authority.as_str().as_bytes())?;
                 if !header.is_same(&authority, default_port(parts.uri.scheme())) {
-                    return Err(malformed("the header Host and the request URI disagree"));
+                    return Err(malformed(
+                        "the header Host and the request URI name different hosts",
+                    ));
                 }
                 header
             }

@@ -50,13 +50,13 @@ use crate::server::session::{NotTaken, SessionShared};
 /// replaced by Streamable HTTP. Clones share one server and its sessions.
 ///
 /// One path serves both kinds of requests: GET opens the event stream of a session, POST brings its
-/// messages. It takes any path, so it can be mounted anywhere. Clients learn from the stream where to
-/// post: the path that [`HttpConfig::legacy_sse`] sets, below the
-/// [public URL](HttpConfig::public_url), or, without such a path, a reference that is relative to
-/// the URL of the stream and right wherever it is mounted.
+/// messages. It takes any path, so it can be mounted anywhere. Clients learn from the stream where
+/// to post: the path that [`HttpConfig::legacy_sse`] sets, below the [public
+/// URL](HttpConfig::public_url), or, without such a path, a reference that is relative to the URL
+/// of the stream and right wherever it is mounted.
 ///
-/// A session lasts as long as its stream. It has the revisions that begin with `initialize`. Limits,
-/// allowed hosts and origins are those of the configuration;
+/// A session lasts as long as its stream. It has the revisions that begin with `initialize`.
+/// Limits, allowed hosts and origins are those of the configuration;
 /// [`max_sessions`](HttpConfig::max_sessions) counts these sessions apart from others.
 ///
 /// ```
@@ -98,7 +98,7 @@ impl LegacySseService {
         session_config
             .revisions(revisions)
             .carrier(Carrier::StreamPerRequest)
-            // The stream of a client that says nothing is closed.
+            // The stream of a client that sends nothing is closed.
             .handshake_timeout(core.handshake_timeout, false);
         Self(Arc::new(Inner {
             router: RouterConfig::new(revisions),
@@ -286,7 +286,8 @@ fn session_id(parts: &Parts) -> Option<SessionId> {
     SessionId::new(id).ok()
 }
 
-/// The refusal of a message to a session that doesn't exist, has ended, or is another principal's.
+/// Returns the refusal of a message to a session that doesn't exist, has ended, or is another
+/// principal's.
 fn unknown_session() -> HttpRefusal {
     let message = "the session doesn't exist or has ended (open the event stream again)";
     HttpRefusal::new(StatusCode::NOT_FOUND, message)

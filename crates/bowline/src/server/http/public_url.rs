@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused() {
+    fn a_public_url_that_is_no_url_is_refused() {
         for url in [
             "",
             "/base",

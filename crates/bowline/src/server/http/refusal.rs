@@ -58,17 +58,17 @@ impl HttpRefusal {
         }
     }
 
-    /// 400
+    /// Creates a refusal with 400.
     pub(super) fn bad_request(message: impl fmt::Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// 403
+    /// Creates a refusal with 403.
     pub(super) fn forbidden(kind: RefusalKind, message: impl fmt::Display) -> Self {
         Self::new(StatusCode::FORBIDDEN, message).counted_as(kind)
     }
 
-    /// 405, with the methods that are allowed.
+    /// Creates a refusal with 405, with the methods that are allowed.
     pub(super) fn method_not_allowed(method: &::http::Method, allow: &'static str) -> Self {
         let shown = Shown(method.as_str().as_bytes());
         let message = format_args!("HTTP method {shown} is not allowed (allowed: {allow})");
@@ -76,7 +76,7 @@ impl HttpRefusal {
             .with_header(ALLOW, HeaderValue::from_static(allow))
     }
 
-    /// 429 or 503, with the time after which the client may try again.
+    /// Creates a refusal with 429 or 503, with the time after which the client may try again.
     pub(super) fn retry_later(
         status: StatusCode,
         after: Duration,
@@ -87,7 +87,7 @@ impl HttpRefusal {
         Self::new(status, message).with_header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// The same refusal, with the reason that a limit is reached now (MO-4).
+    /// Adds the reason that a limit is reached now (MO-4).
     #[must_use]
     pub(super) fn busy(mut self) -> Self {
         let reason: JsonObject = [("reason", "busy")].into_iter().collect();
@@ -95,14 +95,14 @@ impl HttpRefusal {
         self
     }
 
-    /// The same refusal, counted otherwise.
+    /// Sets how the refusal is counted.
     #[must_use]
     pub(super) fn counted_as(mut self, kind: RefusalKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// The same refusal with one more header.
+    /// Adds a header.
     #[must_use]
     pub(super) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
@@ -114,7 +114,7 @@ impl HttpRefusal {
         !self.headers.is_empty()
     }
 
-    /// The same refusal, after which the connection is closed: the rest of the request isn't read.
+    /// Closes the connection after the refusal: the rest of the request isn't read.
     #[must_use]
     pub(super) fn closing(mut self) -> Self {
         self.closes_connection = true;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_when_to_come_back_and_closes() {
+    fn a_refusal_has_retry_after_and_closes() {
         let busy = HttpRefusal::retry_later(
             StatusCode::SERVICE_UNAVAILABLE,
             Duration::from_millis(20),

@@ -58,17 +58,17 @@ pub(super) fn no_content() -> Response<HttpBody> {
     empty(StatusCode::NO_CONTENT)
 }
 
-/// The refusal of a server that shuts down.
+/// Returns the refusal of a server that shuts down.
 pub(super) fn server_ends() -> HttpRefusal {
     unavailable("the server is shutting down", RETRY_AFTER)
 }
 
-/// The refusal of an `initialize` beyond the limit on sessions.
+/// Returns the refusal of an `initialize` beyond the limit on sessions.
 pub(super) fn too_many_sessions(too_many: TooManySessions) -> HttpRefusal {
     unavailable("too many sessions, try again later", too_many.retry_after)
 }
 
-/// The refusal of a request beyond the limit on streams of a session.
+/// Returns the refusal of a request beyond the limit on streams of a session.
 pub(super) fn too_many_streams() -> HttpRefusal {
     unavailable("the session has too many open requests", RETRY_AFTER)
 }
@@ -77,7 +77,7 @@ fn unavailable(message: &str, retry_after: Duration) -> HttpRefusal {
     HttpRefusal::retry_later(StatusCode::SERVICE_UNAVAILABLE, retry_after, message).busy()
 }
 
-/// The refusal of a request whose body was not read. The rest of it isn't.
+/// Returns the refusal of a request whose body was not read. The rest of it isn't.
 pub(super) fn unreadable_body(error: BodyError, config: &HttpConfig) -> HttpRefusal {
     let refusal = match error {
         BodyError::TooLarge => {

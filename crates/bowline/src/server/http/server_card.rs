@@ -18,7 +18,7 @@ use super::invalid_setting::InvalidHttpSetting;
 use super::refusal::HttpRefusal;
 use crate::server::server_core::ServerCore;
 
-/// What the card of a server says beside its version, title, icons and web site: for
+/// What the card of a server contains beside its version, title, icons and web site: for
 /// [`HttpConfig::server_card`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerCard {

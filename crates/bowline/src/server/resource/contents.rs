@@ -1,11 +1,11 @@
 //! Conversion of a handler's result into the contents of a resource.
 
+use bowline_types::base64;
 use bowline_types::resources::{
     BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
 };
 use bowline_types::{ErrorObject, Revision};
 
-use crate::server::base64;
 use crate::server::context::Context;
 use crate::server::output::IntoToolError;
 

@@ -19,7 +19,7 @@ use super::session_shutdown::Shutdown;
 use super::{CANCEL_GRACE, SessionCore, SessionShared, ShutdownReason};
 use crate::clock::Alarm;
 use crate::io::Io;
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::read_grace::ReadGrace;
 use crate::server::blocking_threads::Job;
 use crate::server::context::Context;

@@ -19,7 +19,7 @@ use super::driver::Driver;
 use super::handler_run::HandlerRun;
 use super::wakeup::{NextStep, Wakeup};
 use super::{SessionShared, block_monitor};
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::panics::caught;
 use crate::server::block_monitor::{BlockedPoll, Polled, Watch};
 

@@ -16,7 +16,7 @@ use tokio::time::{Sleep, sleep};
 use super::SessionShared;
 use super::dispatch_inbound::InvocationOutcome;
 use crate::RpcResult;
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::panics::{CatchPanic, caught};
 use crate::server::block_monitor::Polled;
 use crate::server::context::Context;
@@ -40,8 +40,8 @@ pub(super) struct HandlerRun {
 }
 
 impl HandlerRun {
-    /// Starts a handler. The response of one that is ready at once is sent at once. The clock is read once for
-    /// each handler, since reading it costs as much as running a small handler.
+    /// Starts a handler. The response of one that is ready at once is sent at once. The clock is
+    /// read once for each handler, since reading it costs as much as running a small handler.
     pub(super) fn start(
         shared: &Arc<SessionShared>,
         request: ClientRequest,
@@ -119,7 +119,7 @@ impl HandlerRun {
         true
     }
 
-    /// Ready when the request was cancelled and the grace time is over.
+    /// Is ready when the request was cancelled and the grace time is over.
     fn poll_grace(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
         if self.grace.is_none() {
             let context = self.request.context.clone();

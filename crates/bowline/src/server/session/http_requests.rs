@@ -1,6 +1,6 @@
 //! Requests over HTTP: their messages go into the session here, and their handlers run.
 //!
-//! A session over HTTP has no driver. Whoever calls into its core moves what came of that to the
+//! A session over HTTP has no driver. The task that calls into its core moves what came of that to the
 //! [streams](super::response_streams) and wakes what waits for it. A handler is polled in place, on
 //! the task of its HTTP request, and moves to a task of its own when it has to wait: a client of the
 //! handshake era may disconnect meanwhile. Deadlines are those of the tasks that wait: each of them
@@ -32,7 +32,7 @@ use super::session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
 use super::stream_log::LogSettings;
 use super::{SessionCore, SessionShared};
 use crate::clock::{Alarm, Clock};
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::server::block_monitor;
 use crate::server::context::Context;
 use crate::server::http::HttpRequestParts;
@@ -423,7 +423,7 @@ impl SessionShared {
         self.lock().streams.as_mut()?.take_only_response(stream)
     }
 
-    /// Ready when a stream has a message, or has ended.
+    /// Is ready when a stream has a message, or has ended.
     pub(in super::super) fn poll_stream_ready(
         &self,
         stream: StreamId,
@@ -435,8 +435,8 @@ impl SessionShared {
         }
     }
 
-    /// Returns the next message of a stream, after sending changes that are due. The timer wakes the
-    /// task for those that are due later.
+    /// Returns the next message of a stream, after sending changes that are due. The timer wakes
+    /// the task for those that are due later.
     pub(in super::super) fn poll_stream(
         &self,
         stream: StreamId,

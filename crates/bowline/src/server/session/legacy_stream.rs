@@ -2,7 +2,7 @@
 //! server leave on it, responses too.
 //!
 //! The client's messages arrive by POST, as those of other sessions over HTTP do; their handlers run
-//! as [`http_requests`](super::http_requests) says. A client that doesn't read its stream has its
+//! as in [`http_requests`](super::http_requests). A client that doesn't read its stream has its
 //! requests refused at a limit, and its stream cut when too many other messages wait.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use super::http_requests::{HttpSessionStart, SessionTimer};
 use super::response_streams::{MAX_STREAM_BYTES, MAX_STREAM_MESSAGES};
 use super::{SessionCore, SessionShared};
 use crate::clock::Clock;
-use crate::logged::entered;
+use crate::log_names::entered;
 use crate::server::http::HttpRequestParts;
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;

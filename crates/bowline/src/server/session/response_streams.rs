@@ -530,7 +530,7 @@ impl ResponseStreams {
         Poll::Pending
     }
 
-    /// Ready when the stream has something, or has ended.
+    /// Is ready when the stream has something, or has ended.
     pub(in super::super) fn poll_ready(&mut self, id: StreamId, cx: &TaskContext<'_>) -> Poll<()> {
         let Some(stream) = self.streams.get_mut(id) else {
             return Poll::Ready(());

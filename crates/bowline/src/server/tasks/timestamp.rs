@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_said_as_everybody_says_them() {
+    fn timestamps_are_rfc_3339() {
         // From `date -u -d @…`.
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00.000Z"),

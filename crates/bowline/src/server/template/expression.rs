@@ -3,7 +3,7 @@
 use super::sequence::{Kind, Variable};
 use super::{Member, Part};
 
-/// Parses one expression into its parts. The error says what is wrong with it.
+/// Parses one expression into its parts. The error is the reason why it is invalid.
 pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     let (operator, list) = match inside.chars().next() {
         // RFC 6570, 2.2: the first ones have a meaning, the others are reserved for later.
@@ -17,10 +17,13 @@ pub(super) fn parse(inside: &str) -> Result<Vec<Part>, String> {
     let names = names?;
     let is_exploded = names.iter().any(|name| name.is_exploded);
     if is_exploded && names.len() > 1 {
-        return Err("has a list with `*` beside other names: its end is ambiguous".to_owned());
+        return Err(
+            "has an explode modifier (`*`) beside other names: the end of its list is ambiguous"
+                .to_owned(),
+        );
     }
     if is_exploded && matches!(operator, ';' | '?' | '&') {
-        return Err("repeats a name (`*`), which is not supported".to_owned());
+        return Err("has an explode modifier (`*`) in a query, which is not supported".to_owned());
     }
     match operator {
         '?' | '&' => Ok(vec![Part::Query {
@@ -80,7 +83,7 @@ impl Name {
             None => (text, None),
         };
         if most.is_some() && is_exploded {
-            return Err("has both `:` and `*`".to_owned());
+            return Err("has both a length (`:`) and an explode modifier (`*`)".to_owned());
         }
         // RFC 6570, 2.3, and `-`, which other implementations accept too. Not `%`, which is hardly
         // used.

@@ -114,7 +114,7 @@ impl Sequence {
         Some(found)
     }
 
-    /// Where each variable may end, so that what comes after it follows the rest of the
+    /// Returns where each variable may end, so that what comes after it follows the rest of the
     /// sequence. One pass over the text for each, from the back.
     fn ends(&self, text: &str) -> Option<Vec<Positions>> {
         let has_prefix = self.rest.iter().any(|step| step.variable.most.is_some());
@@ -218,7 +218,7 @@ impl Characters {
         Self(counts)
     }
 
-    /// The characters that begin between two places.
+    /// Counts the characters that begin between two places.
     fn between(&self, begin: usize, end: usize) -> usize {
         let at = |place: usize| self.0.get(place).copied().unwrap_or_default();
         at(end).saturating_sub(at(begin)) as usize

@@ -125,10 +125,10 @@ fn a_uri_gives_its_variables() {
 }
 
 #[test]
-fn what_can_not_be_matched_is_refused_in_words() {
+fn templates_that_can_not_be_matched_are_refused_with_a_reason() {
     for (template, words) in [
-        ("a{b", "not closed"),
-        ("a}b", "not opened"),
+        ("a{b", "`{` without a `}`"),
+        ("a}b", "`}` without a `{`"),
         ("{}", "is invalid: a name has"),
         ("{a b}", "is invalid: a name has"),
         ("{a%20b}", "is invalid: a name has"),
@@ -143,13 +143,13 @@ fn what_can_not_be_matched_is_refused_in_words() {
         ("{;a*}", "not supported"),
         ("{?a*}", "not supported"),
         ("{a?b}{&c*}", "is invalid: a name has"),
-        ("{/a*,b}", "its end is ambiguous"),
+        ("{/a*,b}", "the end of its list is ambiguous"),
         ("{=a}", "which is reserved"),
         ("{|a}", "which is reserved"),
-        ("{a}{b}", "start of {b}"),
+        ("{a}{b}", "{b} directly follows another variable"),
         ("{a}/{a}", "twice"),
         ("{a}{?a}", "twice"),
-        ("a{?b}/c", "nothing but `#`"),
+        ("a{?b}/c", "only a fragment"),
     ] {
         let error = UriTemplate::parse(template).expect_err(template);
         assert!(error.contains(words) && error.contains(template), "{error}");

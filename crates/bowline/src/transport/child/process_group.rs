@@ -175,7 +175,7 @@ fn open_pidfd(_: Pid) -> Option<OwnedFd> {
 struct Watchdog(Child);
 
 impl Watchdog {
-    /// `None` where there is no shell.
+    /// Returns `None` if there is no shell.
     fn spawn(shell: &str, grace: Duration) -> io::Result<Option<Self>> {
         let spawned = Command::new(shell)
             .args(["-c", SCRIPT, &format!("{:.3}", grace.as_secs_f64())])

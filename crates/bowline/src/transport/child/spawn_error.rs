@@ -1,4 +1,4 @@
-//! Why a command could not be started, in messages that tell what to do.
+//! Why a command could not be started, in messages that include what to do.
 
 use std::ffi::OsStr;
 use std::io;

@@ -225,7 +225,7 @@ mod tests {
 
     // proves: F-CP-02
     #[test]
-    fn what_is_shown_is_short_and_harmless() {
+    fn shown_lines_are_short_and_harmless() {
         assert_eq!(
             one_line("\u{1b}[31mred\u{7}\r\nnext\u{202e}\n\n"),
             r"\u{1b}[31mred\u{7} next\u{202e}"

@@ -113,7 +113,7 @@ impl Writer {
         Ok(Self(shared))
     }
 
-    /// Ready when all is written.
+    /// Is ready when all is written.
     fn poll_written(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut queue = self.0.lock();
         match queue.error {

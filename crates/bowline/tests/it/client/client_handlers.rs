@@ -74,7 +74,7 @@ async fn only_what_is_accepted_has_content() -> Test {
 
 // proves: FT-4, FT-8
 #[tokio::test(start_paused = true)]
-async fn what_is_not_declared_is_refused_with_the_documented_error() -> Test {
+async fn requests_that_need_an_undeclared_capability_get_the_documented_error() -> Test {
     let (_client, mut server, _peer) = connected(OLD).await?;
     for (method, params, code) in [
         ("sampling/createMessage", QUESTION, -1),

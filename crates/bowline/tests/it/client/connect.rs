@@ -53,7 +53,7 @@ async fn a_silent_server_times_out_with_the_state_of_the_client() {
 
 // proves: CN-14
 #[tokio::test(start_paused = true)]
-async fn what_is_no_message_can_be_seen_until_the_next_connection() -> Test {
+async fn a_malformed_sample_is_kept_until_the_next_connection() -> Test {
     let (transport, mut peer) = testing::peer();
     let client = Client::start(transport, config());
     let mut server = peer.accept().await?;
@@ -78,7 +78,7 @@ async fn what_is_no_message_can_be_seen_until_the_next_connection() -> Test {
 
 // proves: CN-14
 #[tokio::test(start_paused = true)]
-async fn who_can_not_connect_learns_what_the_server_wrote() -> Test {
+async fn a_connect_error_has_the_malformed_line_of_the_server() -> Test {
     let (transport, mut peer) = testing::peer();
     let mut config = config();
     config.connect_timeout(Some(Duration::from_secs(2)));

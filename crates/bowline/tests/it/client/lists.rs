@@ -207,7 +207,7 @@ async fn an_odd_item_is_left_out_and_the_others_are_not() -> Test {
 
 // proves: MO-1
 #[tokio::test(start_paused = true)]
-async fn what_is_fresh_is_not_asked_for_again_until_it_changes() -> Test {
+async fn a_fresh_list_is_not_fetched_again_until_it_changes() -> Test {
     let (client, mut server, mut peer) = able(config(), NEW).await?;
     let fresh = r#","ttlMs":60000,"cacheScope":"private""#;
     let (first, answered) = tokio::join!(listed(&client), page(&mut server, fresh));
@@ -458,7 +458,7 @@ async fn acknowledge(server: &mut Conversation, id: i64) -> Result<(), Unexpecte
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_declared_is_not_asked_for() -> Test {
+async fn lists_that_are_not_declared_are_not_requested() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let error = client.tools().list_all().await.expect_err("none");
     assert_eq!(error.kind(), ErrorKind::CapabilityNotSupported);

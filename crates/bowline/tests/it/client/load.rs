@@ -43,7 +43,7 @@ const SENDS: usize = 100;
 
 // proves: F-FR-22
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_many_tasks_send_arrives_whole_and_in_the_order_of_each() -> Test {
+async fn messages_of_many_tasks_arrive_whole_and_in_the_order_of_each() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let mut tasks = JoinSet::new();
     for task in 0..TASKS {

@@ -49,7 +49,7 @@ async fn a_lost_connection_fails_its_calls_at_once_and_comes_back() -> Test {
 
 // proves: CN-6
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_connection_waits_within_its_own_time() -> Test {
+async fn a_call_that_waits_for_a_connection_keeps_its_timeout() -> Test {
     let (client, server, _peer) = connected(NEW).await?;
     server.hang_up();
     let call = client.call("tools/list", ()).wait_for_ready();
@@ -117,10 +117,10 @@ async fn a_call_is_made_again_as_often_as_configured() -> Test {
     let (client, mut server, mut peer) = connected_with(config, OLD).await?;
     let call = client.call("tools/list", ()).retry(Retry::Idempotent);
     let answer = call.timeout(Duration::from_secs(600)).send();
-    for life in 1.. {
+    for process in 1.. {
         server.expect("tools/list").await?;
         server.hang_up();
-        if life == 3 {
+        if process == 3 {
             break;
         }
         server = again(&client, &mut peer, OLD).await?;

@@ -70,12 +70,12 @@ async fn handlers_get_the_methods_that_they_are_registered_for() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let note = |who: &str, what: &str| format!("{who} {what}");
-    let tells = |who: &'static str| {
+    let sends = |who: &'static str| {
         let seen = Arc::clone(&seen);
         move |what: &str| seen.lock().unwrap().push(note(who, what))
     };
     let router = client.notifications();
-    let (one, any, typed) = (tells("one"), tells("any"), tells("typed"));
+    let (one, any, typed) = (sends("one"), sends("any"), sends("typed"));
     router.on(MESSAGE, move |note| {
         one(note.method());
         async {}
@@ -88,7 +88,7 @@ async fn handlers_get_the_methods_that_they_are_registered_for() -> Test {
         typed(message.data.as_str());
         async {}
     });
-    let (inline, all_inline) = (tells("inline"), tells("all"));
+    let (inline, all_inline) = (sends("inline"), sends("all"));
     router.on_inline(Some(MESSAGE), move |note| inline(note.method()));
     router.on_inline(None, move |note| all_inline(note.method()));
 
@@ -203,7 +203,7 @@ async fn a_handler_that_panics_does_not_affect_others() -> Test {
 
 // proves: F-BP-04, FT-13
 #[tokio::test(start_paused = true)]
-async fn what_comes_faster_than_it_is_handled_is_dropped_and_counted() -> Test {
+async fn notifications_that_come_faster_than_they_are_handled_are_dropped_and_counted() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     let router = client.notifications();
     router.limit(10, 1 << 20);

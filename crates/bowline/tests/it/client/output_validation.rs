@@ -207,7 +207,7 @@ async fn a_schema_as_zod_generates_it_is_checked() -> Test {
 
 // Later calls are made with the new list, and not held to the old one.
 #[tokio::test(start_paused = true)]
-async fn what_was_listed_is_forgotten_with_a_change_and_with_the_connection() -> Test {
+async fn listed_schemas_are_forgotten_with_a_change_and_with_the_connection() -> Test {
     let (client, mut server, mut peer) = able(config(), OLD).await?;
     list(&client, &mut server, SUM).await?;
     server.notify(CHANGED, ()).await?;

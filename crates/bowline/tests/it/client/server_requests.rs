@@ -105,17 +105,17 @@ async fn a_handler_that_panics_is_an_error_without_its_words() -> Test {
 
 /// A handler that never ends, and signals when it begins and when it is dropped.
 fn endless(config: &mut ClientConfig) -> mpsc::UnboundedReceiver<&'static str> {
-    struct Tells(mpsc::UnboundedSender<&'static str>);
-    impl Drop for Tells {
+    struct ReportsDrop(mpsc::UnboundedSender<&'static str>);
+    impl Drop for ReportsDrop {
         fn drop(&mut self) {
             let _ = self.0.send("dropped");
         }
     }
     let (sender, receiver) = mpsc::unbounded_channel();
     config.on_raw_request("x/endless", move |_| {
-        let tells = Tells(sender.clone());
+        let report = ReportsDrop(sender.clone());
         async move {
-            tells.0.send("begun").expect("it is received");
+            report.0.send("begun").expect("it is received");
             std::future::pending().await
         }
     });

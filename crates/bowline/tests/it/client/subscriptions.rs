@@ -296,7 +296,7 @@ async fn subscribing_without_a_connection_fails_or_waits_as_configured() -> Test
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_honoured_is_known_and_the_end_as_well() -> Test {
+async fn a_subscription_reports_what_is_acknowledged_and_its_end() -> Test {
     let (client, mut server, _peer) = able(config(), NEW).await?;
     let filter = SubscriptionFilter::new()
         .tools_list_changed(true)
@@ -334,7 +334,7 @@ async fn what_is_honoured_is_known_and_the_end_as_well() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_honoured_is_what_the_latest_connection_honours() -> Test {
+async fn the_acknowledged_filter_is_that_of_the_latest_connection() -> Test {
     let (client, mut server, mut peer) = able(config(), NEW).await?;
     let filter = SubscriptionFilter::new()
         .tools_list_changed(true)

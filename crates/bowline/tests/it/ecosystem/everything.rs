@@ -14,8 +14,8 @@ use bowline::{ClientConfig, ErrorKind};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::ecosystem::killing::survives;
 use crate::ecosystem::processes::kill;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{
     Connected, Folder, LONG, Server, able, config, hear, only, root, uri,
 };
@@ -220,7 +220,7 @@ async fn progress_and_cancellation() {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_asks_our_person_our_model_and_where_to_work() {
+async fn the_server_requests_elicitation_sampling_and_roots() {
     let folder = Folder::new();
     let server = connect(able(folder.path())).await;
     let client = &server.client;
@@ -272,7 +272,7 @@ async fn a_declined_form_is_declined() {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_logs_and_tells_of_changes() {
+async fn the_server_logs_and_notifies_of_changes() {
     let config = config();
     let mut log = hear(&config, "notifications/message");
     let server = connect(config).await;
@@ -295,7 +295,7 @@ async fn it_logs_and_tells_of_changes() {
     let changed = SubscriptionEvent::Resource(TEXT_1.to_owned());
     assert_eq!(changes.next().await.as_ref(), Some(&changed));
 
-    // Killed: it is subscribed to again, and tells again.
+    // Killed: it is subscribed to again, and notifies again.
     kill(server.mark.server().await);
     assert_eq!(changes.next().await, Some(SubscriptionEvent::Unknown));
     server.text("toggle-subscriber-updates", ()).await;
@@ -342,7 +342,7 @@ async fn a_task_runs_beside_the_call_that_began_it() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let server = connect(config()).await;
     let client = &server.client;
     survives(client, &server.mark, |client| {

@@ -10,8 +10,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use crate::ecosystem::killing::survives;
 use crate::ecosystem::processes::kill;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Server, config};
 
 /// A small site.
@@ -84,7 +84,7 @@ async fn connect() -> Connected {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_fetches_pages() {
+async fn the_server_fetches_pages() {
     let site = Site::open().await;
     let server = connect().await;
     let client = &server.client;
@@ -129,7 +129,7 @@ async fn it_fetches_pages() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let mut site = Site::open().await;
     let server = connect().await;
     let client = &server.client;

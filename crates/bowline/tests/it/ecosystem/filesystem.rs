@@ -7,7 +7,7 @@ use bowline::types::content::ContentBlock;
 use bowline::{ClientConfig, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::{replaced, survives};
+use crate::ecosystem::server_kills::{replaced, survives};
 use crate::ecosystem::support::{Connected, Folder, LONG, Server, config, only, root};
 
 async fn connect(folder: &Folder, config: ClientConfig) -> Connected {
@@ -17,7 +17,7 @@ async fn connect(folder: &Folder, config: ClientConfig) -> Connected {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_reads_and_writes_in_its_folder() {
+async fn the_server_reads_and_writes_in_its_folder() {
     let folder = Folder::new();
     let server = connect(&folder, config()).await;
     let client = &server.client;
@@ -88,7 +88,7 @@ async fn much_and_bytes_are_as_they_were() {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn what_is_outside_is_refused() {
+async fn paths_outside_of_the_folder_are_refused() {
     let folder = Folder::new();
     let server = connect(&folder, config()).await;
     for path in ["/etc/hostname", "../outside"] {
@@ -150,7 +150,7 @@ async fn allowed(server: &Connected, folder: &Folder) {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let folder = Folder::new();
     fs::write(folder.join("notes.txt"), "still here").expect("written");
     let server = connect(&folder, config()).await;

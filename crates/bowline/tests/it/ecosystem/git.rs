@@ -7,7 +7,7 @@ use bowline::ErrorKind;
 use bowline::types::Revision;
 use serde_json::json;
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config};
 
 /// A repository with one commit, whatever the settings of the user.
@@ -38,7 +38,7 @@ async fn connect(folder: &Folder) -> Connected {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_reads_and_writes_a_repository() {
+async fn the_server_reads_and_writes_a_repository() {
     let folder = repository();
     let server = connect(&folder).await;
     assert_eq!(server.client.revision(), Some(Revision::V2026_07_28));
@@ -78,7 +78,7 @@ async fn it_reads_and_writes_a_repository() {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn what_is_wrong_is_said() {
+async fn errors_of_the_server_are_results_of_tools() {
     let folder = repository();
     let server = connect(&folder).await;
     let tools = server.client.tools();
@@ -101,7 +101,7 @@ async fn what_is_wrong_is_said() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let folder = repository();
     let server = connect(&folder).await;
     survives(&server.client, &server.mark, |client| {

@@ -5,7 +5,7 @@ use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config};
 
 const GRAPH: &str = "memory://knowledge-graph";
@@ -37,7 +37,7 @@ async fn remember(client: &Client) {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_remembers() {
+async fn the_server_keeps_a_graph() {
     let folder = Folder::new();
     let server = connect(&folder).await;
     let client = &server.client;
@@ -52,7 +52,7 @@ async fn it_remembers() {
     let found = called(client, "search_nodes", json!({"query": "engines"})).await;
     assert_eq!(found["entities"].as_array().map(Vec::len), Some(1));
 
-    // The same graph as a resource, which tells of changes.
+    // The same graph as a resource, which notifies of changes.
     let resources = client.resources().list_all().await.expect("resources");
     assert_eq!(resources[0].uri, GRAPH);
     let read: Value = serde_json::from_str(&server.read(GRAPH).await).expect("JSON");
@@ -82,7 +82,7 @@ async fn it_remembers() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_still_remembers() {
+async fn a_killed_server_keeps_its_graph() {
     let folder = Folder::new();
     let server = connect(&folder).await;
     let client = &server.client;

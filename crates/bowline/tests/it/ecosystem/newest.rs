@@ -12,8 +12,8 @@ use bowline::types::logging::LoggingLevel;
 use bowline::{ClientConfig, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
 use crate::ecosystem::processes::{freeze, kill, thaw};
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Heard, LONG, config, uri};
 
 const NOTES: &str = "note://all";

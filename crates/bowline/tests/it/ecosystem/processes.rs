@@ -118,7 +118,7 @@ pub(crate) async fn until_it_is_sent(pid: i32) {
     let from_us = from_us(pid);
     let has_unread = || {
         let pipe = File::open(&from_us).expect("it is open");
-        ioctl_fionread(pipe).expect("a pipe can tell") > 0
+        ioctl_fionread(pipe).expect("a pipe has a count") > 0
     };
     until(has_unread, "something is sent").await;
 }

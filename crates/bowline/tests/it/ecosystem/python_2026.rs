@@ -90,7 +90,7 @@ async fn changes_across_kills() {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn lists_are_kept_as_long_as_it_says() {
+async fn lists_are_cached_for_the_time_of_the_server() {
     let server = connect(config()).await;
     newest::kept_lists(&server).await;
     server.stop().await;
@@ -99,7 +99,7 @@ async fn lists_are_kept_as_long_as_it_says() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let server = connect(config()).await;
     newest::kills(&server).await;
     server.stop().await;

@@ -8,7 +8,7 @@ use bowline::types::logging::LoggingLevel;
 use bowline::{ClientConfig, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, able, hear, uri};
 
 const NOTES: &str = "note://all";

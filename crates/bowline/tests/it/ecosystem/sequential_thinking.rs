@@ -4,7 +4,7 @@ use bowline::types::Revision;
 use bowline::{Client, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Server, config};
 
 async fn connect() -> Connected {
@@ -32,7 +32,7 @@ fn thought(number: u32) -> Value {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_thinks() {
+async fn the_server_thinks_in_steps() {
     let server = connect().await;
     let client = &server.client;
     assert_eq!(client.revision(), Some(Revision::V2025_11_25));
@@ -62,7 +62,7 @@ async fn it_thinks() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let server = connect().await;
     let client = &server.client;
     assert_eq!(think(client, 1).await, 1);

@@ -5,7 +5,7 @@ use bowline::ErrorKind;
 use bowline::types::Revision;
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Folder, Server, config, hear};
 
 const MEMO: &str = "memo://insights";
@@ -30,7 +30,7 @@ async fn fill(server: &Connected) {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_answers_queries() {
+async fn the_server_answers_queries() {
     let folder = Folder::new();
     let server = connect(&folder, config()).await;
     assert_eq!(server.client.revision(), Some(Revision::V2025_11_25));
@@ -56,7 +56,7 @@ async fn it_answers_queries() {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_has_a_memo_and_a_prompt() {
+async fn the_server_has_a_memo_and_a_prompt() {
     let folder = Folder::new();
     let config = config();
     let mut updates = hear(&config, "notifications/resources/updated");
@@ -68,7 +68,7 @@ async fn it_has_a_memo_and_a_prompt() {
     assert_eq!(empty, "No business insights have been discovered yet.");
     let insight = json!({"insight": "knots hold"});
     server.text("append_insight", insight).await;
-    // It tells of changes though it has not declared that it does.
+    // It notifies of changes though it has not declared that it does.
     assert_eq!(updates.next().await["uri"], MEMO);
     let memo = server.read(MEMO).await;
     assert!(memo.contains("- knots hold"), "{memo}");
@@ -93,7 +93,7 @@ async fn it_has_a_memo_and_a_prompt() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_keeps_what_is_in_its_file() {
+async fn a_killed_server_keeps_what_is_in_its_file() {
     let folder = Folder::new();
     let server = connect(&folder, config()).await;
     fill(&server).await;

@@ -4,7 +4,7 @@ use bowline::types::{Revision, Revisions};
 use bowline::{ClientConfig, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::ecosystem::killing::survives;
+use crate::ecosystem::server_kills::survives;
 use crate::ecosystem::support::{Connected, Server, config};
 
 async fn connect(config: ClientConfig) -> Connected {
@@ -19,7 +19,7 @@ fn noon() -> Value {
 
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_tells_the_time_in_both_eras() {
+async fn the_server_returns_the_time_in_both_eras() {
     for revision in [Revision::V2026_07_28, Revision::V2025_11_25] {
         let mut config = config();
         config.connection().revisions(Revisions::only(revision));
@@ -65,7 +65,7 @@ async fn it_tells_the_time_in_both_eras() {
 // proves: TP-2
 #[tokio::test]
 #[ignore = "needs servers of others: scripts/servers"]
-async fn it_is_killed_and_comes_back() {
+async fn a_killed_server_is_replaced() {
     let server = connect(config()).await;
     assert_eq!(server.client.revision(), Some(Revision::V2026_07_28));
     survives(&server.client, &server.mark, |client| {

@@ -19,7 +19,7 @@ use tracing::Level;
 
 use super::socket::{RawRequest, SocketServer};
 use super::support::{HttpClient, Reply, call};
-use crate::collected::Collected;
+use crate::event_collector::Collected;
 
 /// What the hook knows of a request, beside its principal.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ fn server() -> Server {
         let tenant = http.extensions().get::<Tenant>().map(|tenant| tenant.0);
         let has_token = http.headers().contains_key("authorization");
         let principal = cx.principal();
-        let id = principal.as_ref().map_or("nobody", Principal::id);
+        let id = principal.as_ref().map_or("anonymous", Principal::id);
         format!("{id} {tenant:?} {has_token}")
     };
     let scope = async |who: Principal| format!("{:?}", who.get("scope"));
@@ -87,7 +87,7 @@ async fn each_request_has_the_principal_of_its_own_credentials() {
     let ann = as_user(&client, "ann");
     assert_eq!(who(&ann).await, "ann Some(7) false");
     assert_eq!(who(&as_user(&client, "eve")).await, "eve Some(7) false");
-    assert_eq!(who(&as_user(&client, "none")).await, "nobody None false");
+    assert_eq!(who(&as_user(&client, "none")).await, "anonymous None false");
 
     let session = ann.open_session("2025-11-25", json!({})).await;
     let reply = session.post(call(1, "who", json!({}))).await;
@@ -106,7 +106,7 @@ async fn each_request_has_the_principal_of_its_own_credentials() {
 
 // proves: SE-87
 #[tokio::test]
-async fn what_a_client_says_of_itself_is_no_principal() {
+async fn the_client_info_of_a_request_is_no_principal() {
     let says_ann = json!({
         "io.modelcontextprotocol/clientInfo": {"name": "ann", "version": "1"},
         "principal": "ann",
@@ -115,7 +115,10 @@ async fn what_a_client_says_of_itself_is_no_principal() {
     let client = client(authenticate)
         .header("x-forwarded-user", "ann")
         .header("x-remote-user", "ann");
-    for (user, expected) in [("none", "nobody None false"), ("eve", "eve Some(7) false")] {
+    for (user, expected) in [
+        ("none", "anonymous None false"),
+        ("eve", "eve Some(7) false"),
+    ] {
         let params = json!({"name": "who", "_meta": says_ann});
         let reply = as_user(&client, user)
             .stateless(1, "tools/call", params)

@@ -20,7 +20,7 @@ fn describe(client: &ClientAddr) -> String {
 
 // proves: HS-16
 #[tokio::test]
-async fn they_are_those_that_trusted_proxies_forward() {
+async fn client_addresses_are_those_that_trusted_proxies_forward() {
     let cases = [
         // The peer, what it forwards, and the client.
         (

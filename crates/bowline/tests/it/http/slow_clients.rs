@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
 use tracing::Level;
 
-use crate::collected::Collected;
+use crate::event_collector::Collected;
 
 use super::socket::{RawClient, RawRequest, SocketServer, patiently};
 

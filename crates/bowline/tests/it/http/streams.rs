@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::support::{HttpClient, request};
 
-/// A server with a tool that reports its name on its stream each time that it is told to.
+/// A server with a tool that reports its name on its stream at each signal of the test.
 fn server() -> (Server, mpsc::Sender<()>) {
     let (go, turns) = mpsc::channel::<()>(16);
     let turns = std::sync::Arc::new(tokio::sync::Mutex::new(turns));

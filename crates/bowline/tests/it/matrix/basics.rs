@@ -68,7 +68,7 @@ pub(crate) async fn completions_declared(cell: Cell) -> Result {
     Ok(Outcome::present(capabilities.completions.is_some()))
 }
 
-/// A sign of life, whatever it is called.
+/// A ping, or `server/discover` where there is no ping.
 pub(crate) async fn alive(cell: Cell) -> Result {
     let world = cell.world().await;
     let answer = world.client.ping().await;

@@ -100,7 +100,7 @@ async fn greeting(cell: Cell) -> std::result::Result<Value, Outcome> {
     let params = json!({"name": "greet", "arguments": {"name": "Ann"}});
     let got = world.call("prompts/get", params).await?;
     assert_eq!(got["messages"][0]["content"]["text"], "Hello, Ann!");
-    assert_eq!(got["description"], "Greets somebody");
+    assert_eq!(got["description"], "Greets a person");
     Ok(got)
 }
 

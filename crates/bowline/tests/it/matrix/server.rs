@@ -158,7 +158,7 @@ fn described(server: Server) -> Server {
         .add_prompt(
             greet
                 .title("Greets")
-                .description("Greets somebody")
+                .description("Greets a person")
                 .icons([icon()]),
         )
         .completion("greet", "name", |typed: CompletionInput| async move {

@@ -48,7 +48,7 @@ async fn one_subscription_too_many_is_busy() {
     );
 }
 
-/// Says as much as can wait to be read before it lets anybody listen.
+/// Sends as much as can wait to be read before it accepts a subscription.
 struct Talks;
 
 impl Handler for Talks {

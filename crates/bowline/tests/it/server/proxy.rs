@@ -50,7 +50,7 @@ impl Proxy {
         answer.map_err(passed)
     }
 
-    fn tell(&self, words: String) {
+    fn record(&self, words: String) {
         self.received.try_send(words).expect("the test listens");
     }
 }
@@ -85,7 +85,7 @@ impl Handler for Proxy {
         let watching = self.upstream.resources().subscribe(uri).await;
         let mut watching = watching.map_err(passed)?;
         let (features, uri): (ServerFeatures, _) = (context.features().clone(), uri.to_owned());
-        self.tell(format!("subscribed {uri}"));
+        self.record(format!("subscribed {uri}"));
         let of_task = uri.clone();
         let task = tokio::spawn(async move {
             while watching.next().await.is_some() {
@@ -102,11 +102,11 @@ impl Handler for Proxy {
         if let Some(task) = self.followed.lock().expect("no panic").remove(uri) {
             task.abort();
         }
-        self.tell(format!("unsubscribed {uri}"));
+        self.record(format!("unsubscribed {uri}"));
     }
 
     async fn set_level(&self, level: LoggingLevel, _: &Context) -> Result<(), ErrorObject> {
-        self.tell(format!("level {level:?}"));
+        self.record(format!("level {level:?}"));
         Ok(())
     }
 

@@ -39,7 +39,7 @@ impl World {
         self.client_with(revision, |_| {}).await
     }
 
-    /// A client that somebody has found out to be this one.
+    /// A client that a layer has authenticated as this one.
     async fn client_of(&self, revision: Revision, who: &str) -> Client {
         let who = Some(Principal::new(who));
         self.connected(revision, who, |_| {}).await

@@ -51,7 +51,7 @@ fn ids_have_one_text() {
 
 proptest! {
     #[test]
-    fn whatever_is_parsed_is_canonical(text in "[0-9]{0,21}-?[0-9]{0,21}-?") {
+    fn every_parsed_event_id_is_canonical(text in "[0-9]{0,21}-?[0-9]{0,21}-?") {
         if let Ok(id) = text.parse::<EventId>() {
             prop_assert_eq!(id.to_string(), text);
         }

@@ -97,7 +97,7 @@ fn a_tool_whose_schema_was_forgotten_is_noted_once_and_only_so_many() {
 }
 
 #[test]
-fn what_is_listed_wrongly_is_not_learned() {
+fn invalid_lists_of_tools_are_not_learned() {
     let outputs = OutputSchemas::new(OutputValidation::new());
     for odd in [
         "{}",

@@ -248,7 +248,7 @@ where
         (self.end)(self.connection.as_mut());
     }
 
-    /// Ready when the connection was without a request, or blocked, for too long.
+    /// Is ready when the connection was without a request, or blocked, for too long.
     fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let deadline = self.deadline();

@@ -3,7 +3,7 @@
 //! It reports what happens to the [`ConnectionState`], and has two things that HTTP/1 needs:
 //!
 //! - A client that has shut down its writing side gets its answer, though on TCP it looks the same
-//!   as one that is gone, whose request is to be cancelled. An interim response tells them apart:
+//!   as one that is gone, whose request is to be cancelled. An interim response distinguishes the two:
 //!   the system of a client that is gone answers it with a reset, which the next write finds.
 //!   100 is the one that all clients skip. Once a response has begun there can't be one; a client
 //!   that ends its side then is gone.

@@ -177,7 +177,7 @@ impl World {
 }
 
 #[test]
-fn what_was_expanded_comes_back() {
+fn variables_of_an_expanded_template_are_matched() {
     for seed in 0..20_000 {
         let world = World::random(&mut Random(seed));
         let (text, uri) = (&world.template, &world.uri);

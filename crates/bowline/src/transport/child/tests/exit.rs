@@ -54,7 +54,7 @@ async fn a_child_that_only_closes_its_output_is_not_waited_for() {
 
 // proves: F-CP-10
 #[tokio::test]
-async fn who_writes_to_a_dead_child_learns_what_happened() {
+async fn a_failed_write_to_a_dead_child_is_explained() {
     let mut stream = opened(shell("echo words >&2; exit 5")).await;
     end_of(&mut *stream.reader).await;
     // More than a pipe holds: its stdin may be closed a moment later than its stdout.

@@ -31,7 +31,7 @@ async fn stubborn(grace: Duration) -> (Stream, i32) {
 
 // proves: F-CP-08, CN-23
 #[tokio::test]
-async fn who_ignores_everything_is_killed_and_waited_for() {
+async fn a_child_that_ignores_everything_is_killed_and_waited_for() {
     let grace = Duration::from_secs(1);
     let (stream, group) = stubborn(grace).await;
     let start = Instant::now();
@@ -62,7 +62,7 @@ async fn no_patience_is_too_much() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_asked_politely_may_end_by_itself() {
+async fn a_child_gets_sigterm_once_and_may_exit_by_itself() {
     let script = r#"trap 'echo TERM >&2; exit 3' TERM; echo $$; while :; do sleep 0.01; done"#;
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
@@ -94,7 +94,7 @@ async fn wrappers_die_with_what_they_wrap() {
 }
 
 #[tokio::test]
-async fn what_a_child_leaves_behind_is_killed_at_once() {
+async fn processes_that_a_child_leaves_behind_are_killed_at_once() {
     let mut stream = opened(shell("echo $$; read _; sleep 1000 & exit 0")).await;
     let group = group_of(number(&mut stream).await);
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What children say on stderr, and floods on stdout.
+//! What children write on stderr, and floods on stdout.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ async fn a_flood_on_stderr_is_drained_and_its_end_kept() {
 
 // proves: F-CP-02
 #[tokio::test]
-async fn what_would_confuse_a_terminal_is_escaped() {
+async fn control_characters_on_stderr_are_escaped() {
     let script = r"printf '\033[31mred\377 without a line break' >&2; exit 1";
     let mut stream = opened(shell(script)).await;
     let (end, _) = transport_end(&mut stream).await;

@@ -97,7 +97,7 @@ async fn how_a_task_ends_is_how_the_call_ends() -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn what_a_task_asks_is_answered_once_by_the_clients_own_handlers() -> Test {
+async fn input_requests_of_a_task_are_answered_once_by_the_clients_handlers() -> Test {
     let mut config = able();
     config.elicitation(|form| async move {
         assert_eq!(form.message, "Who?");

@@ -186,7 +186,7 @@ async fn tasks_can_be_looked_at_by_their_ids() -> Test {
 }
 
 #[test]
-fn what_is_no_saved_task_is_refused_in_words() {
+fn a_text_that_is_no_task_reference_is_refused_with_a_reason() {
     for odd in ["", "t1", "{}", "[]"] {
         let error: Error = odd.parse::<TaskRef>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);

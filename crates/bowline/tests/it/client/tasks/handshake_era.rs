@@ -172,7 +172,7 @@ async fn list(client: &bowline::Client, server: &mut Conversation) -> Test {
 
 // proves: FT-12
 #[tokio::test(start_paused = true)]
-async fn what_a_tool_is_known_to_demand_or_forbid_is_respected() -> Test {
+async fn the_declared_task_support_of_a_tool_is_respected() -> Test {
     let (client, mut server, _peer) = connected(OLD).await?;
     list(&client, &mut server).await?;
     for (name, asks, starts) in [

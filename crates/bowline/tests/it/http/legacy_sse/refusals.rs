@@ -85,7 +85,7 @@ async fn a_post_needs_a_session() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_of_the_handshake_era_is_refused() {
+async fn posts_that_are_no_message_of_the_handshake_era_are_refused() {
     let client = LegacyClient::new(server());
     let mut session = client.connect("2025-06-18", json!({})).await;
     let client = session

@@ -139,7 +139,7 @@ async fn a_lost_stream_ends_its_session_and_cancels_its_handlers() {
 
 // proves: F-SE-07
 #[tokio::test(start_paused = true)]
-async fn a_client_that_says_nothing_is_disconnected() {
+async fn a_client_that_sends_nothing_is_disconnected() {
     let client = LegacyClient::new(server().handshake_timeout(Duration::from_secs(10)));
     let mut silent = client.open().await;
     assert!(silent.stream.next_event().await.is_none());

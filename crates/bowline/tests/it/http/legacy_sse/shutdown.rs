@@ -65,7 +65,7 @@ async fn requests_are_finished_before_the_stream_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_long_is_answered_with_an_error() {
+async fn a_request_that_takes_too_long_is_answered_with_an_error() {
     let server = server().shutdown_deadline(Duration::from_secs(3)).tool(
         "hang",
         "Hangs",

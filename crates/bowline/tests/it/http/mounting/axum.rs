@@ -84,7 +84,7 @@ async fn old_clients_find_where_to_post_below_any_path() {
 
 // proves: AU-65, SE-22
 #[tokio::test]
-async fn what_a_layer_knows_reaches_the_handler_and_credentials_do_not() {
+async fn extensions_of_a_layer_reach_the_handler_and_credentials_do_not() {
     let server = named("guarded").build().unwrap();
     let app = both(&server).layer(from_fn(authenticate));
     let connect = connect(app).await;

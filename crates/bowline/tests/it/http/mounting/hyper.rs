@@ -35,7 +35,7 @@ fn service() -> HttpService {
 
 // proves: TP-6
 #[tokio::test]
-async fn it_serves_a_stream_in_memory() {
+async fn hyper_serves_a_stream_in_memory() {
     for is_http2 in [false, true] {
         let (ours, theirs) = duplex(1024);
         tokio::spawn(serve(theirs, service()));
@@ -53,7 +53,7 @@ async fn it_serves_a_stream_in_memory() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn it_serves_a_unix_socket() {
+async fn hyper_serves_a_unix_socket() {
     let (ours, theirs) = tokio::net::UnixStream::pair().unwrap();
     tokio::spawn(serve(theirs, service()));
     let mut wire = Wire::http2(ours).await;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tracing::Level;
 
 use super::{Tenant, named};
-use crate::collected::Collected;
+use crate::event_collector::Collected;
 use crate::http::support::request;
 use crate::http::wire::{Wire, WireEvents, text};
 
@@ -99,7 +99,7 @@ async fn streams_of_all_kinds_are_served() {
     let _ = std::fs::remove_dir_all(directory);
 }
 
-/// A listener at an address, which nobody connects to.
+/// A listener at an address, without clients.
 struct At(Option<SocketAddr>);
 
 impl Listener for At {
@@ -182,7 +182,7 @@ async fn one_stream_is_served_until_it_ends() {
 }
 
 #[tokio::test]
-async fn what_a_listener_knows_of_its_peer_reaches_each_request() {
+async fn extensions_of_a_connection_reach_each_request() {
     let (sender, receiver) = mpsc::channel(1);
     let (_server, _) = serve(InMemory(receiver), HttpConfig::new());
     let (ours, theirs) = duplex(1024);

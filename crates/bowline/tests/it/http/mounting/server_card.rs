@@ -39,7 +39,7 @@ fn get(path: &str) -> http::request::Builder {
 }
 
 #[tokio::test]
-async fn it_says_who_the_server_is() {
+async fn a_server_card_names_the_server() {
     let config = HttpConfig::new().server_card(card());
     let request = get("/server-card").header("origin", "https://any.example");
     let (status, headers, body) = fetch(config, request).await;
@@ -58,7 +58,7 @@ async fn it_says_who_the_server_is() {
 }
 
 #[tokio::test]
-async fn it_says_where_the_endpoints_are() {
+async fn a_server_card_has_the_urls_of_the_endpoints() {
     let url = PublicUrl::new("https://example.com/base").unwrap();
     let config = HttpConfig::new()
         .public_url(url)

@@ -55,7 +55,7 @@ async fn an_idle_connection_is_closed_later() {
 
 // proves: F-HT-14
 #[tokio::test]
-async fn five_thousand_silent_connections_keep_nobody_out() {
+async fn five_thousand_silent_connections_keep_no_client_out() {
     let server = Server::start(HttpConfig::new().max_connections(16)).await;
     let mut honest = server.connect().await;
     assert_eq!(get(&mut honest).await, 200);

@@ -20,7 +20,7 @@ pub(crate) fn transitions(table: &mut Table) {
         let error = OpenError::transient("refused");
         linked
             .link
-            .handle_open_failed(linked.now, linked.life, error);
+            .handle_open_failed(linked.now, linked.connection_id, error);
         assert_eq!(linked.link.state(), LinkState::Backoff);
     });
     let name = "starting to backoff";
@@ -75,10 +75,10 @@ pub(crate) fn abandoned(table: &mut Table) {
     table.hold("100 000 behind it: ratio", many / none, Unit::Ratio, 1.2);
 }
 
-/// A link and a server that says what it must.
+/// A link, and a server with the least that it must send.
 struct Linked {
     link: Link,
-    life: ConnectionId,
+    connection_id: ConnectionId,
     now: Instant,
     id: u64,
     body: Bytes,
@@ -90,10 +90,10 @@ impl Linked {
         config.revisions(Revisions::only(Revision::V2025_11_25));
         let now = Instant::START;
         let mut link = Link::new(now, LinkConfig::new(config), IdCounter::new());
-        let life = opening(&mut link);
+        let connection_id = opening(&mut link);
         Self {
             link,
-            life,
+            connection_id,
             now,
             id: 0,
             body: super::body(200),
@@ -108,7 +108,7 @@ impl Linked {
     }
 
     fn agree(&mut self) {
-        self.link.handle_opened(self.now, self.life);
+        self.link.handle_opened(self.now, self.connection_id);
         self.send();
         let id = self.id;
         self.hear(&format!(
@@ -128,21 +128,24 @@ impl Linked {
     }
 
     fn hear(&mut self, frame: &str) {
-        let buffer = self.link.read_buffer(self.life).expect("this life");
+        let buffer = self
+            .link
+            .read_buffer(self.connection_id)
+            .expect("this connection");
         buffer.extend_from_slice(frame.as_bytes());
         buffer.extend_from_slice(b"\n");
-        self.link.handle_read(self.now, self.life);
+        self.link.handle_read(self.now, self.connection_id);
     }
 
     fn lose(&mut self) {
-        self.link.handle_lost(self.now, self.life, "gone");
+        self.link.handle_lost(self.now, self.connection_id, "gone");
     }
 
     /// Lets the wait pass.
     fn wait(&mut self) {
         self.now = self.link.next_attempt().expect("it waits");
         self.link.handle_timeout(self.now);
-        self.life = opening(&mut self.link);
+        self.connection_id = opening(&mut self.link);
     }
 
     fn begin(&mut self, waits: bool) -> bowline_proto::link::CallKey {
@@ -201,9 +204,9 @@ impl Linked {
 /// The transport that is to be opened.
 fn opening(link: &mut Link) -> ConnectionId {
     let actions = std::iter::from_fn(|| link.poll_action());
-    let lives = actions.filter_map(|action| match action {
-        Action::Open(life) => Some(life),
+    let opened = actions.filter_map(|action| match action {
+        Action::Open(connection_id) => Some(connection_id),
         _ => None,
     });
-    lives.last().expect("it is being opened")
+    opened.last().expect("it is being opened")
 }

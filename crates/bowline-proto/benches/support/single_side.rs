@@ -43,7 +43,7 @@ impl Client {
         self.connection.wants_read()
     }
 
-    /// Takes and drops what happened. Says why the connection is over, if it is.
+    /// Takes and drops what happened. Returns why the connection is over, if it is.
     pub(crate) fn drop_events(&mut self) -> Option<String> {
         let mut closed = None;
         while let Some(event) = self.connection.poll_event() {
@@ -82,14 +82,14 @@ impl Server {
         self.session.wants_read()
     }
 
-    /// Takes and drops what happened. Says how many requests that were.
+    /// Takes and drops what happened. Returns how many requests that were.
     pub(crate) fn drop_events(&mut self) -> usize {
         std::iter::from_fn(|| self.session.poll_event())
             .filter(|event| matches!(event, SessionEvent::Request { .. }))
             .count()
     }
 
-    /// Takes and drops what is to be sent. Says how much that was.
+    /// Takes and drops what is to be sent. Returns how much that was.
     pub(crate) fn drop_sent(&mut self) -> usize {
         std::iter::from_fn(|| self.session.poll_transmit()).count()
     }

@@ -22,9 +22,9 @@ pub(crate) fn ready() -> Rig {
 pub(crate) fn was_ready() -> Rig {
     let mut rig = ready();
     rig.lose();
-    rig.settle();
+    rig.discard_effects();
     rig.wait(seconds(2));
-    rig.settle();
+    rig.discard_effects();
     assert_eq!(rig.link.state(), LinkState::Starting);
     rig
 }
@@ -42,9 +42,9 @@ pub(crate) fn reopened() -> Rig {
 pub(crate) fn reopened_twice() -> Rig {
     let mut rig = reopened();
     rig.refuse(-32603, "null");
-    rig.settle();
+    rig.discard_effects();
     rig.wait(seconds(3));
-    rig.settle();
+    rig.discard_effects();
     rig.link
         .handle_opened(rig.now, rig.connection_id.expect("it is being opened"));
     assert_eq!(rig.effects(), ["> server/discover"]);
@@ -61,7 +61,7 @@ pub(crate) fn unknown_revision(rig: &mut Rig) -> Option<String> {
 pub(crate) fn asked_twice() -> Rig {
     let mut rig = Rig::of(LinkState::Initializing);
     super::subjects::discover_other(&mut rig);
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn busy_once(rig: &mut Rig) -> Option<String> {
 pub(crate) fn busy(rig: &mut Rig) -> Option<String> {
     for _ in 0..2 {
         busy_once(rig);
-        rig.settle();
+        rig.discard_effects();
     }
     rig.now = bowline_proto::Instant::START + std::time::Duration::from_millis(20);
     rig.link
@@ -135,7 +135,7 @@ pub(crate) fn one_stream() -> Rig {
 pub(crate) fn two_streams() -> Rig {
     let mut rig = one_stream();
     call(&mut rig);
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn stream_refused(rig: &mut Rig) -> Option<String> {
 pub(crate) fn tombstoned() -> Rig {
     let mut rig = ready();
     super::subjects::cancel(&mut rig);
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn short_call() -> Rig {
     let call = CallRequest::new("x", &b""[..]).timeouts(timeouts);
     let made = rig.link.call(rig.now, LinkCall::new(call));
     made.expect("it is ready");
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn five_seconds(rig: &mut Rig) -> Option<String> {
 pub(crate) fn handling() -> Rig {
     let mut rig = ready();
     super::subjects::server_request(&mut rig);
-    rig.settle();
+    rig.discard_effects();
     assert!(rig.request.is_some());
     rig
 }
@@ -207,7 +207,7 @@ pub(crate) fn expired(rig: &mut Rig) -> Option<String> {
 pub(crate) fn expired_session() -> Rig {
     let mut rig = one_stream();
     expired(&mut rig);
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 
@@ -229,13 +229,13 @@ pub(crate) fn few_ids() -> Rig {
 pub(crate) fn no_ids() -> Rig {
     let mut rig = few_ids();
     call(&mut rig);
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 
 pub(crate) fn answered(rig: &mut Rig) -> Option<String> {
     rig.answer_to(LAST_ID - 1, "{}");
-    rig.settle();
+    rig.discard_effects();
     rig.answer("{}");
     rig.wait(seconds(0));
     None
@@ -275,10 +275,10 @@ pub(crate) fn unstable() -> Rig {
     let mut rig = was_ready();
     rig.open();
     rig.initialized();
-    rig.settle();
+    rig.discard_effects();
     let call = LinkCall::new(CallRequest::new("x", &b""[..]));
     rig.pending = Some(rig.link.call(rig.now, call).expect("it is ready"));
-    rig.settle();
+    rig.discard_effects();
     rig
 }
 

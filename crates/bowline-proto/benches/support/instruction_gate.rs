@@ -8,7 +8,7 @@
 //! `-- --update` writes the file anew. The limits are those of x86-64; elsewhere the figures
 //! are only printed.
 //!
-//! It exits with 1 when a limit is passed. Without valgrind it does nothing and says so.
+//! It exits with 1 when a limit is passed. Without valgrind it does nothing but report that.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,12 +17,12 @@ use std::process::{Command, ExitCode};
 use std::{env, fs};
 
 /// What is counted, and where the limits are.
-pub(crate) struct Counted {
+pub(crate) struct InstructionGate {
     pub(crate) file: &'static str,
     /// What the figures are those of, in words.
     pub(crate) of: &'static str,
     pub(crate) scenarios: &'static [&'static str],
-    /// What a scenario may never take, whatever the file says.
+    /// What a scenario may never take, whatever the file allows.
     pub(crate) promised: &'static [(&'static str, u64)],
     pub(crate) run: Run,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Counted {
 /// Runs so many rounds of a scenario.
 type Run = fn(scenario: &str, rounds: usize) -> Result<(), Box<dyn Error>>;
 
-impl Counted {
+impl InstructionGate {
     pub(crate) fn main(&self) -> Result<ExitCode, Box<dyn Error>> {
         let arguments: Vec<String> = env::args().skip(1).collect();
         // cargo adds `--bench`.

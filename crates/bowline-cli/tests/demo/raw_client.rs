@@ -1,4 +1,4 @@
-//! The demo without a client of ours: lines in, lines out.
+//! A client without our library: lines in, lines out.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::support::LONG;
 
-pub(crate) struct Raw {
+pub(crate) struct RawClient {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
-impl Raw {
+impl RawClient {
     pub(crate) fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
             .args(["serve", "demo"])
@@ -48,21 +48,21 @@ impl Raw {
         let client = json!({"name": "raw", "version": "1"});
         let params =
             json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-        raw.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        raw.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
         assert_eq!(raw.hear()["id"], 0);
-        raw.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        raw.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         raw
     }
 
-    pub(crate) fn say(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
-    /// Says a request of 2026-07-28.
+    /// Sends a request of 2026-07-28.
     pub(crate) fn ask(&mut self, id: u32, method: &str, mut params: Value) {
         params["_meta"] = stateless_meta();
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
     pub(crate) fn hear_line(&mut self) -> String {
@@ -90,19 +90,19 @@ impl Raw {
         Duration::from_millis(ticks.sum::<u64>() * 10)
     }
 
-    /// Waits until it has nothing more to say.
+    /// Waits until it sends nothing more.
     pub(crate) fn silence(&self) -> Vec<String> {
         // The lines are over when stdout is closed.
         self.lines.iter().collect()
     }
 
-    /// What it still has to say, and how it ends.
+    /// Returns what it still sends, and how it ends.
     pub(crate) fn end(mut self) -> (Vec<String>, ExitStatus) {
         (self.silence(), self.child.wait().unwrap())
     }
 }
 
-/// What a request of 2026-07-28 says of its client.
+/// The `_meta` of a request of 2026-07-28.
 pub(crate) fn stateless_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

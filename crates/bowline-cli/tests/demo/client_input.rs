@@ -95,7 +95,7 @@ async fn a_person_who_declines_is_no_error() {
 
 // proves: SV-4
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_told_so() {
+async fn the_capability_that_a_client_lacks_is_named() {
     for revision in ERAS {
         let client = connected(revision).await;
         for (name, arguments, capability) in [

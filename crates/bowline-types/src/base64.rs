@@ -1,7 +1,15 @@
-//! Base64 with the standard alphabet and padding, decoded strictly.
+//! Base64 (RFC 4648, section 4), as in images, audio, blobs and headers: with the standard alphabet
+//! and padding, decoded strictly.
 
-/// Returns the text that stands for `bytes`.
-pub(super) fn encode(bytes: &[u8]) -> String {
+/// Encodes bytes as base64, as needed for images, audio and blobs.
+///
+/// ```
+/// use bowline_types::base64;
+///
+/// assert_eq!(base64::encode(b"knot"), "a25vdA==");
+/// assert_eq!(base64::decode("a25vdA==").as_deref(), Some(&b"knot"[..]));
+/// ```
+pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let octet = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
@@ -19,9 +27,9 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns the bytes that `text` stands for. `None` for a character outside the alphabet, wrong
-/// padding, or bits that stand for nothing.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+/// Decodes base64. Returns `None` if there is a character outside of the alphabet, wrong padding, or
+/// bits that are not zero after the last byte.
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
     if !text.len().is_multiple_of(4) {
         return None;
@@ -88,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_decodes_to_itself() {
+    fn encoded_bytes_decode_to_themselves() {
         for (bytes, text) in [
             (&b""[..], ""),
             (b"f", "Zg=="),

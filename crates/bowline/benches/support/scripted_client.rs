@@ -19,7 +19,7 @@ struct Echo {
     text: String,
 }
 
-/// A server with `echo` and other tools, as many as it says in all.
+/// A server with `echo` and other tools, as many in all as its configuration asks for.
 pub(crate) fn echo(tools: usize) -> Result<RunningServer, bowline::Error> {
     let echo = |Echo { text }: Echo| async move { text };
     let mut server = Server::new("echo", "0");
@@ -46,7 +46,7 @@ pub(crate) async fn call(
     }
 }
 
-/// What the client says.
+/// What the client sends.
 struct Script {
     /// The handshake, and a window of calls after it.
     text: Vec<u8>,
@@ -87,7 +87,7 @@ impl Script {
     }
 
     /// What is written next: nothing is the end, and `None` comes when something has a response.
-    fn say(&mut self, room: usize) -> Option<&[u8]> {
+    fn next_bytes(&mut self, room: usize) -> Option<&[u8]> {
         if self.next.is_empty() {
             if self.open > 0 {
                 return None;
@@ -118,7 +118,7 @@ impl AsyncRead for End {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match script.say(buffer.remaining()) {
+        match script.next_bytes(buffer.remaining()) {
             None => Poll::Pending,
             Some(bytes) => {
                 buffer.put_slice(bytes);

@@ -1,4 +1,4 @@
-//! How the process ends.
+//! How the process of the demo exits.
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::raw::{Raw, stateless_meta};
+use crate::raw_client::{RawClient, stateless_meta};
 
 /// What an end may take, and what a busy machine adds.
 const SOON: Duration = Duration::from_millis(700);
@@ -19,18 +19,18 @@ fn call(id: u32, name: &str, arguments: &Value) -> Value {
 }
 
 /// Calls a tool that doesn't answer, and makes sure that it runs.
-fn make_busy(raw: &mut Raw, name: &str) {
+fn make_busy(raw: &mut RawClient, name: &str) {
     let arguments = match name {
         "hang" => json!({}),
         _ => json!({"ms": 600_000}),
     };
-    raw.say(&call(1, name, &arguments));
-    raw.say(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+    raw.send(&call(1, name, &arguments));
+    raw.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
     let heard = raw.hear();
     assert_eq!(heard["id"], 2, "{heard}");
 }
 
-fn send_signal(raw: &Raw, signal: &str) {
+fn send_signal(raw: &RawClient, signal: &str) {
     let pid = raw.child.id().to_string();
     let sent = Command::new("kill").args([signal, &pid]).status().unwrap();
     assert!(sent.success());
@@ -38,8 +38,8 @@ fn send_signal(raw: &Raw, signal: &str) {
 
 // proves: F-HD-15
 #[test]
-fn it_ends_when_its_client_leaves() {
-    let mut raw = Raw::initialized();
+fn the_demo_exits_when_its_client_leaves() {
+    let mut raw = RawClient::initialized();
     let begun = Instant::now();
     raw.hang_up();
     let (rest, status) = raw.end();
@@ -48,9 +48,9 @@ fn it_ends_when_its_client_leaves() {
 }
 
 #[test]
-fn what_was_asked_before_the_client_left_is_answered() {
-    let mut raw = Raw::initialized();
-    raw.say(&call(1, "slow", &json!({"ms": 50})));
+fn requests_from_before_the_client_left_are_answered() {
+    let mut raw = RawClient::initialized();
+    raw.send(&call(1, "slow", &json!({"ms": 50})));
     raw.hang_up();
     let (rest, status) = raw.end();
     assert!(rest.len() == 1 && rest[0].contains("waited"), "{rest:?}");
@@ -61,7 +61,7 @@ fn what_was_asked_before_the_client_left_is_answered() {
 #[test]
 fn a_tool_that_never_ends_does_not_keep_it() {
     for name in ["hang", "slow", "blocking"] {
-        let mut raw = Raw::initialized();
+        let mut raw = RawClient::initialized();
         make_busy(&mut raw, name);
         let begun = Instant::now();
         raw.hang_up();
@@ -81,7 +81,7 @@ fn a_tool_that_never_ends_does_not_keep_it() {
 
 // proves: F-HD-15
 #[test]
-fn it_ends_when_a_socket_hangs_up() {
+fn the_demo_exits_when_a_socket_hangs_up() {
     // Of the stateless era, which needs no handshake.
     let mut hang = call(1, "hang", &json!({}));
     hang["params"]["_meta"] = stateless_meta();
@@ -94,13 +94,13 @@ fn it_ends_when_a_socket_hangs_up() {
             .stdout(OwnedFd::from(theirs))
             .spawn()
             .unwrap();
-        // The answer to the second one says that the first one is being served.
+        // The response to the second one shows that the first one is being served.
         ours.write_all(format!("{request}\n{ping}\n").as_bytes())
             .unwrap();
         ours.read_exact(&mut [0]).unwrap();
         let begun = Instant::now();
         drop(ours);
-        // It can't say any more, and ends without a complaint.
+        // It can write no more, and exits without an error.
         assert!(child.wait().unwrap().success());
         assert!(begun.elapsed() < patience, "{:?}", begun.elapsed());
     }
@@ -110,16 +110,16 @@ fn it_ends_when_a_socket_hangs_up() {
 #[test]
 fn a_signal_lets_it_finish_what_it_does() {
     for signal in ["-TERM", "-INT"] {
-        let raw = Raw::initialized();
+        let raw = RawClient::initialized();
         let begun = Instant::now();
         send_signal(&raw, signal);
         let (rest, status) = raw.end();
         assert!(rest.is_empty() && status.success(), "{rest:?} {status}");
         assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 
-        let mut raw = Raw::initialized();
-        raw.say(&call(1, "slow", &json!({"ms": 200})));
-        raw.say(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+        let mut raw = RawClient::initialized();
+        raw.send(&call(1, "slow", &json!({"ms": 200})));
+        raw.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
         assert_eq!(raw.hear()["id"], 2);
         send_signal(&raw, signal);
         let (rest, status) = raw.end();
@@ -131,7 +131,7 @@ fn a_signal_lets_it_finish_what_it_does() {
 // proves: SV-7
 #[test]
 fn a_signal_ends_what_does_not_finish() {
-    let mut raw = Raw::initialized();
+    let mut raw = RawClient::initialized();
     make_busy(&mut raw, "hang");
     let begun = Instant::now();
     send_signal(&raw, "-TERM");

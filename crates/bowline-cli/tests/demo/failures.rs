@@ -7,7 +7,7 @@ use crate::support::{ERAS, connected, error, params, result, text};
 
 // proves: ER-4, F-HD-01, F-HD-04
 #[tokio::test]
-async fn each_failure_is_told_in_its_way_and_the_next_call_works() {
+async fn each_kind_of_failure_is_distinct_and_the_next_call_works() {
     for revision in ERAS {
         let client = connected(revision).await;
         let failed = result(&client, "fail", r#"{"message":"out of rope"}"#).await;
@@ -42,7 +42,7 @@ async fn each_failure_is_told_in_its_way_and_the_next_call_works() {
 
 // proves: SV-5
 #[tokio::test]
-async fn arguments_that_are_wrong_are_told_by_name() {
+async fn errors_name_the_arguments_that_are_wrong() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = connected(revision).await;
         for (name, arguments, words) in [

@@ -8,11 +8,11 @@ use std::process::{Command, Output, Stdio};
 use crate::demo::without_numbers;
 use crate::run::{command, compare, text, transcript};
 
-pub(crate) struct Place {
+pub(crate) struct TestFolder {
     pub(crate) folder: PathBuf,
 }
 
-impl Place {
+impl TestFolder {
     pub(crate) fn new(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         // What a run before this one left.
@@ -22,7 +22,7 @@ impl Place {
         Self { folder }
     }
 
-    /// `bowline` in this place, with nothing to read.
+    /// Returns `bowline` in this folder, with nothing to read.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = command(args);
         command
@@ -50,7 +50,7 @@ impl Place {
         let found = transcript(args, output);
         let lines: Vec<_> = found.lines().map(without_numbers).collect();
         let found = lines.join("\n") + "\n";
-        let found = found.replace(self.folder.to_str().unwrap(), "[place]");
+        let found = found.replace(self.folder.to_str().unwrap(), "[folder]");
         compare(name, &found.replace(peers().to_str().unwrap(), "[peers]"));
     }
 
@@ -89,13 +89,13 @@ fn assert_harmless(output: &Output) {
 }
 
 /// Runs a command against a server whose every text is hostile, in words and as JSON.
-pub(crate) fn check_hostile(place: &Place, names: [&str; 2], args: &[&str]) {
+pub(crate) fn check_hostile(test: &TestFolder, names: [&str; 2], args: &[&str]) {
     let peer = peer("hostile.sh");
     let peer = peer.each_ref().map(String::as_str);
     for (name, format) in names.into_iter().zip([&[][..], &["--json"]]) {
         let args = [args, format, &peer].concat();
-        let output = place.run(&args);
+        let output = test.run(&args);
         assert_harmless(&output);
-        place.compare(name, &args, &output);
+        test.compare(name, &args, &output);
     }
 }

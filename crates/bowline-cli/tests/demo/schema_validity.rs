@@ -1,10 +1,10 @@
-//! Everything that the demo says is valid in the revision in which it says it.
+//! Everything that the demo sends is valid in the revision in which it sends it.
 
 use bowline_types::Revision;
 use bowline_types::inspect::Inspector;
 use serde_json::{Value, json};
 
-use crate::raw::Raw;
+use crate::raw_client::RawClient;
 
 /// Requests, each of which is answered, whatever the answer.
 fn requests() -> Vec<(&'static str, Value)> {
@@ -58,13 +58,13 @@ fn in_the_handshake_era() {
         Revision::V2025_06_18,
         Revision::V2025_11_25,
     ] {
-        let (mut raw, mut inspector) = (Raw::start(), Inspector::new());
+        let (mut raw, mut inspector) = (RawClient::start(), Inspector::new());
         let client = json!({"name": "raw", "version": "1"});
         let params =
             json!({"protocolVersion": revision.as_str(), "capabilities": {}, "clientInfo": client});
-        let mut say = |raw: &mut Raw, message: Value| {
+        let mut send = |raw: &mut RawClient, message: Value| {
             inspector.inspect(message.to_string().as_bytes());
-            raw.say(&message);
+            raw.send(&message);
             while message.get("id").is_some() {
                 let line = raw.hear_line();
                 check(&mut inspector, &line, revision);
@@ -74,16 +74,16 @@ fn in_the_handshake_era() {
                 }
             }
         };
-        say(
+        send(
             &mut raw,
             json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
         );
-        say(
+        send(
             &mut raw,
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         );
         for (id, (method, params)) in (1..).zip(requests()) {
-            say(
+            send(
                 &mut raw,
                 json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}),
             );
@@ -97,7 +97,7 @@ fn in_the_handshake_era() {
 
 #[test]
 fn in_the_stateless_era() {
-    let (mut raw, mut inspector) = (Raw::start(), Inspector::new());
+    let (mut raw, mut inspector) = (RawClient::start(), Inspector::new());
     let mut requests = requests();
     requests.insert(0, ("server/discover", json!({})));
     for (id, (method, params)) in (1..).zip(requests) {
