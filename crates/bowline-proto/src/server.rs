@@ -29,9 +29,9 @@ mod session;
 mod session_id;
 
 pub use event_log::{
-    AppendError, BadEventId, BadRecord, EventData, EventId, EventIdText, EventLog, EventLogConfig,
-    EventLogStats, EventReader, EventRecord, OpenStreamError, Read, Removal, Replay, ReplayError,
-    StreamHead, StreamPhase,
+    AppendError, BadEventId, BadRecord, Continued, EventData, EventId, EventIdText, EventLog,
+    EventLogConfig, EventLogStats, EventReader, EventRecord, OpenStreamError, Read, Removal,
+    Replay, ReplayError, StreamHead, StreamPhase,
 };
 pub use handshake_http::{
     HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, RequestSession,

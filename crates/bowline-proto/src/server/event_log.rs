@@ -110,6 +110,19 @@ pub struct Replay {
     pub displaced: bool,
 }
 
+/// A stream that is continued without the id of an event.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Continued {
+    /// Reads what no connection has read yet, and then what is new.
+    pub reader: EventReader,
+    /// The newest event that was read, or removed. A priming event at the beginning of the
+    /// connection repeats it. `None` if the connection begins with the first event of the stream.
+    pub position: Option<EventId>,
+    /// Another connection was reading the stream: wake it, so that it ends.
+    pub displaced: bool,
+}
+
 /// What a connection is to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -295,6 +308,54 @@ impl EventLog {
         })
     }
 
+    /// Continues a stream for a connection that names no event: it reads what no connection has read
+    /// yet. Events that were removed meanwhile are left out. A connection that still reads the stream
+    /// is displaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the stream is not open. The log is unchanged.
+    pub fn continue_stream(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+    ) -> Result<Continued, AppendError> {
+        self.handle_timeout(now);
+        let continued = open_stream(&mut self.streams, stream)?;
+        let cursor = continued.read_through.max(continued.head.removed_through);
+        let backlog = continued.backlog();
+        let (reader, attached) = self.new_reader(stream, cursor, backlog);
+        let displaced = self.set_reader(stream, Some(attached)).is_some();
+        self.stats.displaced += u64::from(displaced);
+        let position = NonZeroU64::new(cursor).map(|sequence| EventId::new(stream, sequence));
+        Ok(Continued {
+            reader,
+            position,
+            displaced,
+        })
+    }
+
+    /// Restores a stream from its head, after the session was no more than a record. Its events are
+    /// gone. A stream that has ended stays forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the number is in use, or not above all numbers that were forgotten.
+    pub fn restore(&mut self, head: StreamHead) -> Result<(), OpenStreamError> {
+        let was_forgotten = self
+            .forgotten_through
+            .is_some_and(|last| head.stream <= last);
+        if was_forgotten || self.streams.contains_key(&head.stream) {
+            return Err(OpenStreamError::NotNew);
+        }
+        if head.phase == StreamPhase::Ended {
+            self.forgotten_through = Some(head.stream);
+        } else {
+            self.streams.insert(head.stream, Stream::restored(head));
+        }
+        Ok(())
+    }
+
     /// Returns what the connection of a reader is to do next.
     pub fn poll_read(&mut self, now: Instant, reader: &EventReader) -> Read {
         self.handle_timeout(now);
@@ -380,6 +441,7 @@ impl EventLog {
         if matches!(record.data, EventData::FinalResponse(_)) {
             reading.is_response_fetched = true;
         }
+        reading.read_through = reading.read_through.max(record.id.sequence());
         if let Some(reader) = &mut reading.reader {
             let is_repeated = defect::is(Defect::RepeatedReplay) && reader.is_first_replayed();
             reader.has_read = true;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use bowline_proto::server::RequestContext;
 use bowline_proto::{CallError, Payload, RequestKey};
@@ -349,6 +350,19 @@ impl Context {
             *last = Some(value);
         }
         is_sent
+    }
+
+    /// Closes the connection of the request's event stream, and lets the client come back for the rest
+    /// after `retry`: a long handler need not hold a connection (2025-11-25, basic/transports). What
+    /// the handler sends meanwhile is kept, its response too.
+    ///
+    /// Returns `false`, and does nothing, where the client could not come back: on other transports,
+    /// in other revisions, and on a server without resumption
+    /// (`HttpConfig::without_resumption`). Call it again to close the
+    /// connection on which the client came back.
+    ///
+    pub fn close_stream(&self, retry: Duration) -> bool {
+        self.0.session.close_for_polling(self.0.key, retry)
     }
 
     fn progress_token(&self) -> Option<ProgressToken> {

@@ -10,6 +10,7 @@
 //!   all bodies that are being received.
 //! - `sessions`: the sessions of the handshake era, live and idle.
 //! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
+//! - `mcp_headers`: the headers that the protocol uses, `Last-Event-ID` too.
 //! - `request_parts`: what handlers see of the HTTP request. `param_headers`: arguments that it
 //!   repeats as headers.
 //! - Checks before the service reads a body: `origins`, `hosts` (both on `authority`), `cors`,
@@ -42,6 +43,7 @@ mod hosts;
 mod invalid_setting;
 mod legacy_sse;
 mod listening;
+mod mcp_headers;
 mod origins;
 mod param_headers;
 mod public_url;

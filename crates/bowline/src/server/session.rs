@@ -8,7 +8,8 @@
 //! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
 //! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
 //! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver
-//! (`legacy_stream` instead of the latter, with the transport of 2024-11-05),
+//! (`legacy_stream` instead of the latter, with the transport of 2024-11-05), `stream_log` keeps the
+//! events of its streams for clients that resume them,
 //! `blocking_quota` limits the session's threads, `change_notifications` and
 //! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
 //! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
@@ -29,6 +30,8 @@ mod pending_url_elicitations;
 #[cfg(feature = "http-server")]
 mod response_streams;
 mod session_shutdown;
+#[cfg(feature = "http-server")]
+mod stream_log;
 mod wakeup;
 
 use std::collections::BTreeMap;
@@ -64,13 +67,15 @@ pub(super) use blocking_quota::JobId;
 pub(super) use driver_slot::ServeSession;
 pub(super) use handler_run::CANCEL_GRACE;
 #[cfg(feature = "http-server")]
-pub(super) use http_requests::{HttpSessionStart, PostMessage, SessionTimer};
+pub(super) use http_requests::{HttpSessionStart, PostMessage, SessionRemains, SessionTimer};
 #[cfg(feature = "http-server")]
-pub(super) use legacy_stream::NotTaken;
+pub(super) use legacy_stream::{LegacyOutput, NotTaken};
 #[cfg(feature = "http-server")]
-pub(super) use response_streams::StreamOutput;
+pub(super) use response_streams::{StreamOutput, StreamStart, StreamsRecord};
 #[cfg(feature = "http-server")]
 pub(super) use session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
+#[cfg(feature = "http-server")]
+pub(super) use stream_log::{EventBudget, LogSettings};
 
 /// The state that a session's driver and its handlers share.
 #[derive(Debug)]
@@ -276,6 +281,12 @@ impl SessionShared {
             }
             ShutdownMode::Immediate => core.session.close(now),
         });
+    }
+
+    /// Lets the client of a request's event stream poll. Returns `false`: only over HTTP it can.
+    #[cfg(not(feature = "http-server"))]
+    pub(super) fn close_for_polling(&self, _: RequestKey, _: std::time::Duration) -> bool {
+        false
     }
 
     /// Sends a request to the client, where `about` is the client's request that it belongs to.

@@ -4,6 +4,7 @@
 mod authentication;
 mod client_addresses;
 mod cross_origin;
+mod cuts;
 mod disconnects;
 mod handshake_era;
 mod legacy_sse;
@@ -13,6 +14,7 @@ mod mounting;
 mod proxies;
 mod refusal_counts;
 mod request_heads;
+mod resumption;
 #[cfg(unix)]
 mod server_process;
 mod sessions;

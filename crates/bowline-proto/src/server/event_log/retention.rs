@@ -52,6 +52,25 @@ impl EventLog {
         }
     }
 
+    /// Removes about this many bytes: events for clients that are not connected, the oldest first,
+    /// and then gives up the connection that has waited longest. For a limit on several logs.
+    pub fn shed(&mut self, now: Instant, bytes: usize) {
+        self.handle_timeout(now);
+        let target = self.bytes().saturating_sub(bytes);
+        while self.bytes() > target {
+            let waiting = self.kept.oldest_of(Class::History);
+            let waiting = waiting.or_else(|| self.kept.oldest_of(Class::Response));
+            if let Some(order) = waiting {
+                self.remove_through(order, Removal::Evicted);
+                continue;
+            }
+            let unread = self.kept.oldest_of(Class::Unread);
+            if !unread.is_some_and(|order| self.give_up_reader(order)) {
+                return;
+            }
+        }
+    }
+
     /// Forgets a stream that has ended and that no connection reads: the first one without events,
     /// or else the first one. Returns `false` if there is none.
     pub(super) fn forget_one(&mut self) -> bool {

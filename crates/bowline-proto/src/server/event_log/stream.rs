@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::config::EventLogConfig;
 use super::kept_events::{Class, Order, cost};
-use super::record::{EventData, EventRecord, StreamHead};
+use super::record::{EventData, EventRecord, Removal, StreamHead};
 use crate::outbox::StreamId;
 use crate::time::Instant;
 
@@ -15,6 +15,8 @@ pub(super) struct Stream {
     /// The events that are kept: the first one is that after `head.removed_through`.
     pub(super) orders: VecDeque<Order>,
     pub(super) reader: Option<Attached>,
+    /// The sequence of the newest event that a connection has read.
+    pub(super) read_through: u64,
     /// A connection has read the final response.
     pub(super) is_response_fetched: bool,
     /// When the stream ended, if it has.
@@ -58,10 +60,24 @@ impl Attached {
 
 impl Stream {
     pub(super) const fn new(stream: StreamId) -> Self {
+        Self::restored(StreamHead::new(stream))
+    }
+
+    /// Creates a stream whose events, if there were some, are gone.
+    pub(super) const fn restored(head: StreamHead) -> Self {
+        let removal = match head.removal {
+            None if head.issued > 0 => Some(Removal::Expired),
+            removal => removal,
+        };
         Self {
-            head: StreamHead::new(stream),
+            head: StreamHead {
+                removed_through: head.issued,
+                removal,
+                ..head
+            },
             orders: VecDeque::new(),
             reader: None,
+            read_through: head.issued,
             is_response_fetched: false,
             ended_at: Instant::START,
         }

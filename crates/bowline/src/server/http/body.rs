@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
 use std::time::Duration;
 
+use bowline_proto::codec::{write_priming, write_retry};
+use bowline_proto::server::EventReader;
 use bowline_proto::{StreamId, Transmit};
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
@@ -18,7 +20,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use super::body_budget::BodyBudget;
 use super::legacy_sse::LegacyEvents;
 use super::sessions::SessionLease;
-use crate::server::session::{SessionShared, SessionTimer, StreamOutput};
+use crate::server::session::{SessionShared, SessionTimer, StreamOutput, StreamStart};
 
 /// Messages larger than this are not copied into one piece.
 const MAX_COPIED: usize = 16 * 1024;
@@ -125,6 +127,8 @@ impl fmt::Debug for HttpBody {
 pub(super) struct OpenStream {
     pub(super) session: Arc<SessionShared>,
     pub(super) id: StreamId,
+    /// The right to read its events, where they can be resumed.
+    pub(super) reader: Option<EventReader>,
     /// `true` if the client's disconnecting cancels its request: in the stateless era.
     pub(super) cancels: bool,
     /// Keeps the session live. Requests without a session have none.
@@ -145,7 +149,8 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.session.close_stream(self.id, self.cancels);
+        self.session
+            .close_stream(self.id, self.reader.take(), self.cancels);
     }
 }
 
@@ -157,23 +162,39 @@ pub(super) struct Events {
     keep_alive_interval: Duration,
     /// Ends a stream that has become old.
     max_age: Option<Pin<Box<Sleep>>>,
-    has_begun: bool,
+    /// What the client is told to wait before it resumes the stream.
+    reconnect_delay: Option<Duration>,
+    /// What is sent before anything else.
+    preamble: Option<Bytes>,
     has_ended: bool,
 }
 
 impl Events {
     pub(super) fn new(
-        stream: OpenStream,
+        mut stream: OpenStream,
+        start: StreamStart,
         keep_alive_interval: Duration,
         max_age: Option<Duration>,
     ) -> Self {
+        stream.reader = start.reader;
+        let preamble = start.position.map_or_else(
+            // A proxy holds the head back until it sees a byte of the body.
+            || Bytes::from_static(COMMENT),
+            |position| {
+                let mut priming = BytesMut::new();
+                let id = position.text();
+                write_priming(&mut priming, id.as_str(), start.reconnect_delay);
+                priming.freeze()
+            },
+        );
         Self {
             timer: SessionTimer::new(Arc::clone(&stream.session)),
             stream,
+            reconnect_delay: start.reconnect_delay,
+            preamble: Some(preamble),
             keep_alive: Box::pin(sleep(keep_alive_interval)),
             keep_alive_interval,
             max_age: max_age.map(|age| Box::pin(sleep(age))),
-            has_begun: false,
             has_ended: false,
         }
     }
@@ -192,34 +213,47 @@ impl Events {
 
     fn poll_events(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let mut out = BytesMut::new();
+        let preamble = self.preamble.take();
+        if let Some(preamble) = preamble.as_ref().filter(|bytes| *bytes != COMMENT) {
+            out.put_slice(preamble);
+        }
         while out.len() < MAX_TOGETHER && !self.has_ended {
-            let polled = self
-                .stream
-                .session
-                .poll_stream(self.stream.id, &mut self.timer, cx);
+            let stream = &self.stream;
+            let polled =
+                stream
+                    .session
+                    .poll_stream(stream.id, stream.reader.as_ref(), &mut self.timer, cx);
             match polled {
                 Poll::Ready(StreamOutput::Message(transmit)) => write_event(&mut out, &transmit),
+                Poll::Ready(StreamOutput::Event(event)) => {
+                    event.write_sse(&mut out, self.reconnect_delay);
+                }
+                Poll::Ready(StreamOutput::Polling(retry)) => {
+                    write_retry(&mut out, retry);
+                    self.has_ended = true;
+                }
                 Poll::Ready(StreamOutput::End) => self.has_ended = true,
                 Poll::Ready(StreamOutput::Cut) => return Poll::Ready(Some(Err(self.cut()))),
                 Poll::Pending => break,
             }
         }
-        let is_first = !std::mem::replace(&mut self.has_begun, true);
         if !out.is_empty() {
             return Poll::Ready(Some(Ok(out.freeze())));
         }
         if self.has_ended {
             return Poll::Ready(None);
         }
-        if is_first {
-            // A proxy holds the head back until it sees a byte of the body.
-            return Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))));
+        if preamble.is_some() {
+            return Poll::Ready(preamble.map(Ok));
         }
         if let Some(max_age) = &mut self.max_age
             && max_age.as_mut().poll(cx).is_ready()
         {
             self.has_ended = true;
-            return Poll::Ready(None);
+            return Poll::Ready(self.reconnect_delay.map(|retry| {
+                write_retry(&mut out, retry);
+                Ok(out.freeze())
+            }));
         }
         ready!(self.keep_alive.as_mut().poll(cx));
         Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))))

@@ -1,8 +1,10 @@
 //! The configuration of a server over HTTP.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::request::Parts;
+use bowline_proto::server::EventLogConfig;
 
 use super::authenticate::{Authenticate, Authentication};
 use super::forwarded::TrustedProxies;
@@ -11,6 +13,7 @@ use super::origins::AllowedOrigins;
 use super::public_url::PublicUrl;
 use super::refusal::HttpRefusal;
 use super::server_card::{self, ServerCard};
+use crate::server::session::{EventBudget, LogSettings};
 
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
@@ -34,6 +37,10 @@ pub struct HttpConfig {
     pub(super) idle_timeout: Duration,
     pub(super) max_streams_per_session: usize,
     pub(super) max_stream_age: Option<Duration>,
+    has_resumption: bool,
+    event_log: EventLogConfig,
+    max_event_bytes: usize,
+    reconnect_delay: Duration,
     pub(super) public_url: Option<PublicUrl>,
     pub(super) legacy_sse: Option<Box<str>>,
     pub(super) server_card: Option<ServerCard>,
@@ -61,6 +68,10 @@ impl Default for HttpConfig {
             idle_timeout: Duration::from_secs(60),
             max_streams_per_session: 256,
             max_stream_age: None,
+            has_resumption: true,
+            event_log: EventLogConfig::default(),
+            max_event_bytes: 256 * 1024 * 1024,
+            reconnect_delay: Duration::from_secs(1),
             public_url: None,
             legacy_sse: None,
             server_card: None,
@@ -284,6 +295,59 @@ impl HttpConfig {
         self
     }
 
+    /// Disables the resumption of event streams: events have no ids, a stream that is cut is lost with
+    /// the response that was expected on it, and
+    /// [`Context::close_stream`](super::super::Context::close_stream) does nothing.
+    #[must_use]
+    pub fn without_resumption(mut self) -> Self {
+        self.has_resumption = false;
+        self
+    }
+
+    /// Sets how many events, and bytes of them, a session keeps for clients that are not connected.
+    /// Default 1000 and 1 MiB, each event counted with 128 bytes of its own. Beyond it the oldest event
+    /// is removed first, and a response that no client has read last; a client that comes back for
+    /// one that is gone is answered with 400 and the reason.
+    #[must_use]
+    pub fn max_session_events(mut self, count: usize, bytes: usize) -> Self {
+        self.event_log.events = count;
+        self.event_log.bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of events a session keeps that connected clients have not read yet. Default
+    /// 33 MiB, twice the largest message. Beyond it the connection that has waited longest is closed;
+    /// its client can resume the stream.
+    #[must_use]
+    pub fn max_session_unread_bytes(mut self, bytes: usize) -> Self {
+        self.event_log.unread_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of events all sessions keep together. Default 256 MiB. Beyond it a session
+    /// in which something is sent gives up events of its own, down to 64 KiB, and connections that
+    /// don't read last.
+    #[must_use]
+    pub fn max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Sets how long an event is kept, a response that no client has read too. Default 5 min.
+    #[must_use]
+    pub fn event_age(mut self, age: Duration) -> Self {
+        self.event_log.age = age;
+        self
+    }
+
+    /// Sets when clients should resume an event stream that was cut: the `retry` of its first event,
+    /// from 2025-11-25 on. Default 1 s.
+    #[must_use]
+    pub fn reconnect_delay(mut self, delay: Duration) -> Self {
+        self.reconnect_delay = delay;
+        self
+    }
+
     /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which says to
     /// anyone who the server is and, where the [public URL](Self::public_url) is set, where its
     /// endpoints are. Default: there is none. It follows a draft of the protocol and may change with
@@ -302,6 +366,18 @@ impl HttpConfig {
         let client = self.trusted_proxies.client(&parts);
         let deadline = self.authentication_timeout;
         authentication.check(parts, client, deadline).await
+    }
+
+    /// Returns what the event logs of sessions are made with, if there are sessions and their streams
+    /// can be resumed.
+    pub(super) fn log_settings(&self) -> Option<Arc<LogSettings>> {
+        (self.has_sessions && self.has_resumption).then(|| {
+            Arc::new(LogSettings {
+                limits: self.event_log,
+                reconnect_delay: self.reconnect_delay,
+                budget: EventBudget::new(self.max_event_bytes),
+            })
+        })
     }
 
     /// Returns the paths beside that of the endpoint.

@@ -5,8 +5,8 @@
 use ::http::HeaderMap;
 use bowline_types::method::Method;
 
+use super::mcp_headers::NO_TEXT;
 use super::refusal::HttpRefusal;
-use super::service::NO_TEXT;
 use crate::server::features::ServerFeatures;
 use crate::server::session::PostMessage;
 use crate::server::tool::CallParams;

@@ -9,8 +9,8 @@ use bowline_proto::server::SessionId;
 
 use super::HttpConfig;
 use super::body::{BodyError, Events, HttpBody};
+use super::mcp_headers::SESSION_ID;
 use super::refusal::HttpRefusal;
-use super::service::SESSION_ID;
 use super::sessions::TooManySessions;
 use crate::server::round_state_seal::RoundSeal;
 

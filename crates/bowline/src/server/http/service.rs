@@ -9,12 +9,11 @@ use std::task::{Context as TaskContext, Poll};
 
 use ::http::header::ALLOW;
 use ::http::request::Parts;
-use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use ::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use bowline_proto::Carrier;
 use bowline_proto::server::{
-    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Headers, Refusal, RepeatedHeader,
-    RepeatedHeaders, RequestSession, Routed, RouterConfig, SessionConfig, SessionRecord, route,
-    route_handshake_request,
+    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Refusal, RequestSession, Routed,
+    RouterConfig, SessionConfig, SessionRecord, route, route_handshake_request,
 };
 use bowline_types::RequestId;
 use bowline_types::capabilities::ServerCapabilities;
@@ -30,6 +29,7 @@ use super::body_budget::BodyBudget;
 use super::content::{check_content, check_get_accept, check_post_accept};
 use super::cors::{CorsOrigin, answer_options};
 use super::head_checks::check_head;
+use super::mcp_headers::{last_event_id, mcp_headers};
 use super::param_headers::check_param_headers;
 use super::refusal::HttpRefusal;
 use super::request_parts::HttpRequestParts;
@@ -38,12 +38,15 @@ use super::responses::{
     too_many_streams, unreadable_body, with_session_id,
 };
 use super::server_card::CardDocument;
-use super::sessions::{IdleSession, SessionLease, SessionMap};
+use super::sessions::{SessionLease, SessionMap};
 use super::stats::{HttpCounters, HttpStats};
 use crate::clock::Clock;
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
-use crate::server::session::{HttpSessionStart, PostMessage, SessionShared};
+use crate::server::session::{
+    HttpSessionStart, LogSettings, PostMessage, SessionRemains, SessionShared, StreamStart,
+    StreamsRecord,
+};
 
 /// A server as a tower service: it answers the HTTP requests of one endpoint. Clones share one
 /// server and its sessions.
@@ -60,6 +63,8 @@ struct Inner {
     clock: Clock,
     counters: HttpCounters,
     sessions: Arc<SessionMap>,
+    /// What the event logs of sessions are made with, where clients can resume streams.
+    log: Option<Arc<LogSettings>>,
     bodies: BodyBudget,
     card: Option<CardDocument>,
     /// The configuration of requests of the stateless era, which needs no capabilities.
@@ -89,6 +94,7 @@ impl HttpService {
             clock,
             counters: HttpCounters::within(&core.http_counters),
             sessions: SessionMap::new(clock, &config),
+            log: config.log_settings(),
             bodies: BodyBudget::of(&config),
             latest: Mutex::new((ServerCapabilities::new(), Arc::clone(&stateless))),
             stateless,
@@ -101,6 +107,11 @@ impl HttpService {
     /// Returns how many requests were refused, by reason.
     pub fn stats(&self) -> HttpStats {
         self.0.counters.snapshot()
+    }
+
+    /// Returns the bytes of all events that are kept for clients to resume.
+    pub fn kept_event_bytes(&self) -> usize {
+        self.0.log.as_ref().map_or(0, |log| log.budget.kept())
     }
 
     /// Returns the number of sessions of the handshake era.
@@ -239,7 +250,7 @@ impl Inner {
                     return self.refuse(refusal);
                 }
                 let config = Arc::clone(&self.stateless);
-                let session = self.begin(config, post.principal.clone(), None);
+                let session = self.begin(config, post.principal.clone(), None, None);
                 self.serve(post, message, session, true, None).await
             }
             Target::Handshake(HandshakeRoute::OpenSession, message) => {
@@ -306,13 +317,17 @@ impl Inner {
         let _ = timeout(self.config.stream_after, stream.ready()).await;
         match stream.take_only_response() {
             Some(response) => json(response),
-            None => self.event_stream(stream),
+            None => {
+                let start = stream.session.begin_events(stream.id);
+                self.event_stream(stream, start)
+            }
         }
     }
 
-    fn event_stream(&self, stream: OpenStream) -> Response<HttpBody> {
+    fn event_stream(&self, stream: OpenStream, start: StreamStart) -> Response<HttpBody> {
         event_stream(Events::new(
             stream,
+            start,
             self.config.keep_alive,
             self.config.max_stream_age,
         ))
@@ -329,7 +344,8 @@ impl Inner {
         {
             return self.refuse(too_many_sessions(too_many));
         }
-        let session = self.begin(self.session_config(), post.principal.clone(), None);
+        let log = self.log.as_ref();
+        let session = self.begin(self.session_config(), post.principal.clone(), None, log);
         let message = PostMessage::Session(message);
         let stream = run(post, message, Arc::clone(&session), false, None).await;
         let Some(response) = stream.take_only_response() else {
@@ -348,7 +364,8 @@ impl Inner {
         }
     }
 
-    /// Opens the stream of a session for messages that belong to no request.
+    /// Opens the stream of a session for messages that belong to no request, or resumes any of its
+    /// streams.
     fn get(self: &Arc<Self>, parts: &Parts) -> Response<HttpBody> {
         let headers = mcp_headers(&parts.headers);
         let routed = route_handshake_request(&self.handshake, HandshakeHttpRequest::Get, &headers);
@@ -365,15 +382,27 @@ impl Inner {
         let Some((session, lease)) = self.find_session(&target, principal) else {
             return self.refuse(Refusal::unknown_session(None).into());
         };
-        match session.open_server_stream() {
-            Some(id) => self.event_stream(OpenStream {
+        let opened = match last_event_id(&parts.headers) {
+            Ok(None) => session.open_server_stream(),
+            Ok(Some(last)) => match session.resume_stream(last) {
+                Ok(resumed) => Some(resumed),
+                Err(error) => return self.refuse(error.refusal().into()),
+            },
+            Err(refusal) => return self.refuse(refusal),
+        };
+        let Some((id, start)) = opened else {
+            return self.not_offered(&parts.method);
+        };
+        self.event_stream(
+            OpenStream {
                 session,
                 id,
+                reader: None,
                 cancels: false,
                 _lease: lease,
-            }),
-            None => self.not_offered(&parts.method),
-        }
+            },
+            start,
+        )
     }
 
     /// Ends a session.
@@ -399,13 +428,15 @@ impl Inner {
         &self,
         config: Arc<SessionConfig>,
         principal: Option<Principal>,
-        resumed: Option<IdleSession>,
+        resumed: Option<SessionRemains>,
+        log: Option<&Arc<LogSettings>>,
     ) -> Arc<SessionShared> {
         let start = HttpSessionStart {
             config,
             clock: self.clock,
             principal,
-            resumed: resumed.map(|idle| (idle.record, idle.client)),
+            resumed,
+            log: log.cloned(),
         };
         SessionShared::for_http(Arc::clone(&self.core), start)
     }
@@ -416,12 +447,23 @@ impl Inner {
         target: &RequestSession,
         principal: Option<&Principal>,
     ) -> Option<(Arc<SessionShared>, Option<SessionLease>)> {
-        let resume = |idle| self.begin(self.session_config(), principal.cloned(), Some(idle));
-        let Some(id) = &target.id else {
-            let record = SessionRecord::new(target.revision);
-            let client = None;
-            return Some((resume(IdleSession { record, client }), None));
+        let resume = |remains, log| {
+            self.begin(
+                self.session_config(),
+                principal.cloned(),
+                Some(remains),
+                log,
+            )
         };
+        let Some(id) = &target.id else {
+            let remains = SessionRemains {
+                record: SessionRecord::new(target.revision),
+                client: None,
+                streams: StreamsRecord::default(),
+            };
+            return Some((resume(remains, None), None));
+        };
+        let resume = |remains| resume(remains, self.log.as_ref());
         let lease = self.sessions.lease(id, principal, resume)?;
         Some((Arc::clone(lease.session()), Some(lease)))
     }
@@ -470,6 +512,7 @@ async fn run(
     OpenStream {
         session,
         id,
+        reader: None,
         cancels,
         _lease: lease,
     }
@@ -483,45 +526,5 @@ fn request_id(message: &Envelope<'_>) -> Option<RequestId> {
     }
 }
 
-/// Returns the headers that the protocol uses. A value that is no text has no meaning in any of
-/// them.
-fn mcp_headers(headers: &HeaderMap) -> Headers<'_> {
-    let mut found = Headers::new();
-    let mut repeated = RepeatedHeaders::NONE;
-    let slots = [
-        (
-            &mut found.protocol_version,
-            &PROTOCOL_VERSION,
-            RepeatedHeader::ProtocolVersion,
-        ),
-        (&mut found.method, &METHOD, RepeatedHeader::Method),
-        (&mut found.name, &NAME, RepeatedHeader::Name),
-        (
-            &mut found.session_id,
-            &SESSION_ID,
-            RepeatedHeader::SessionId,
-        ),
-    ];
-    for (slot, name, which) in slots {
-        let mut values = headers.get_all(name).iter();
-        *slot = values
-            .next()
-            .map(|value| value.to_str().unwrap_or(NO_TEXT).trim_matches([' ', '\t']));
-        if values.next().is_some() {
-            repeated = repeated.with(which);
-        }
-    }
-    found.repeated = repeated;
-    found
-}
-
-/// Stands for the value of a header that is no text. No header that the protocol uses may have it.
-pub(super) const NO_TEXT: &str = "\u{7f}";
-
 /// The methods of the endpoint.
 const METHODS: &str = "GET, POST, DELETE";
-
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");

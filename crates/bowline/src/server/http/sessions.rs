@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_proto::Instant;
-use bowline_proto::server::{ClientInfo, SessionId, SessionRecord};
+use bowline_proto::server::SessionId;
 use tokio::time::sleep;
 
 use super::config::HttpConfig;
 use crate::clock::Clock;
 use crate::server::principal::Principal;
-use crate::server::session::SessionShared;
+use crate::server::session::{SessionRemains, SessionShared};
 use crate::server::session_set::ShutdownMode;
 
 /// How long a session stays live after its last use, so that one that is used again and again
@@ -60,16 +60,9 @@ enum EntryState {
         /// Requests and streams that use it.
         leases: usize,
     },
-    Idle(Box<IdleSession>),
+    Idle(Box<SessionRemains>),
     /// It was closed, by the core or by its client.
     Ended,
-}
-
-/// What is kept of an idle session.
-#[derive(Debug)]
-pub(super) struct IdleSession {
-    pub(super) record: SessionRecord,
-    pub(super) client: Option<Arc<ClientInfo>>,
 }
 
 /// Keeps a session live.
@@ -178,7 +171,7 @@ impl SessionMap {
         self: &Arc<Self>,
         id: &SessionId,
         principal: Option<&Principal>,
-        resume: impl FnOnce(IdleSession) -> Arc<SessionShared>,
+        resume: impl FnOnce(SessionRemains) -> Arc<SessionShared>,
     ) -> Option<SessionLease> {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -302,7 +295,7 @@ impl Entry {
     /// Makes the session live, and counts one more use.
     fn lease(
         &mut self,
-        resume: impl FnOnce(IdleSession) -> Arc<SessionShared>,
+        resume: impl FnOnce(SessionRemains) -> Arc<SessionShared>,
     ) -> Option<Arc<SessionShared>> {
         if self.has_ended() {
             return None;
@@ -341,7 +334,7 @@ impl Entry {
             return;
         };
         self.state = match SessionShared::into_record(shared) {
-            Ok((record, client)) => EntryState::Idle(Box::new(IdleSession { record, client })),
+            Ok(remains) => EntryState::Idle(Box::new(remains)),
             // A change is being sent to it just now.
             Err(Some(shared)) => EntryState::Live { shared, leases },
             Err(None) => EntryState::Ended,

@@ -7,13 +7,15 @@
 //! has a [`SessionTimer`].
 
 use std::future::Future;
+use std::hash::{BuildHasher as _, RandomState};
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
 
 use bowline_proto::server::{
-    ClientInfo, RequestContext, Session, SessionConfig, SessionEvent, SessionPhase, SessionRecord,
-    StatelessRequest, UnknownRequest,
+    ClientInfo, EventId, EventReader, ReplayError, RequestContext, Session, SessionConfig,
+    SessionEvent, SessionPhase, SessionRecord, StatelessRequest, UnknownRequest,
 };
 use bowline_proto::{Instant, Payload, RequestKey, StreamId, Transmit};
 use bowline_types::Revision;
@@ -25,8 +27,9 @@ use tokio::time::sleep;
 use super::dispatch_inbound::{InboundMessage, InboundNotification, Invocation, InvocationOutcome};
 use super::driver_slot::ReplacementContext;
 use super::handler_run::{CANCEL_GRACE, HandlerRun};
-use super::response_streams::{ResponseStreams, StreamOutput};
+use super::response_streams::{ResponseStreams, StreamOutput, StreamStart, StreamsRecord};
 use super::session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
+use super::stream_log::LogSettings;
 use super::{SessionCore, SessionShared};
 use crate::clock::{Alarm, Clock};
 use crate::logged::entered;
@@ -96,8 +99,9 @@ impl SessionCore {
             }
         }
         if let Some(streams) = &mut self.streams {
+            let revision = self.session.revision();
             while let Some(transmit) = self.session.poll_transmit() {
-                streams.queue(transmit);
+                streams.queue(transmit, clock, revision);
                 has_sent = true;
             }
         }
@@ -147,7 +151,7 @@ impl SessionCore {
             )),
             SessionEvent::RequestCancelled(key) => {
                 if let Some(streams) = &mut self.streams {
-                    streams.forget_request(key);
+                    streams.forget_request(clock.now(), key);
                 }
                 self.end_http_handler(key, clock, drained);
             }
@@ -182,7 +186,7 @@ impl SessionCore {
                 });
                 drained.cancelled.extend(self.running.values().cloned());
                 if let Some(streams) = &mut self.streams {
-                    streams.end_all();
+                    streams.end_all(clock.now());
                 }
             }
             _ => {}
@@ -220,8 +224,14 @@ impl SessionCore {
     }
 }
 
-/// What is kept of a session that is idle: its record, and its client where that is known.
-pub(in super::super) type SessionRemains = (SessionRecord, Option<Arc<ClientInfo>>);
+/// What is kept of a session that is idle.
+#[derive(Debug)]
+pub(in super::super) struct SessionRemains {
+    pub(in super::super) record: SessionRecord,
+    /// Its client, where that is known.
+    pub(in super::super) client: Option<Arc<ClientInfo>>,
+    pub(in super::super) streams: StreamsRecord,
+}
 
 /// How a session over HTTP begins.
 pub(in super::super) struct HttpSessionStart {
@@ -231,6 +241,8 @@ pub(in super::super) struct HttpSessionStart {
     pub(in super::super) principal: Option<Principal>,
     /// The idle session that goes on.
     pub(in super::super) resumed: Option<SessionRemains>,
+    /// What its event log is made with, if its clients can resume streams.
+    pub(in super::super) log: Option<Arc<LogSettings>>,
 }
 
 impl SessionShared {
@@ -244,20 +256,21 @@ impl SessionShared {
             clock,
             principal,
             resumed,
+            log,
         } = start;
-        let (record, client) = match resumed {
-            Some((record, client)) => (Some(record), client),
-            None => (None, None),
-        };
         let now = clock.now();
-        let session = match record {
-            Some(record) => Session::resume(now, config, record),
-            None => Session::new(now, config),
+        let (session, client, streams) = match resumed {
+            Some(remains) => {
+                let session = Session::resume(now, config, remains.record);
+                (session, remains.client, remains.streams)
+            }
+            None => (Session::new(now, config), None, new_streams(log.is_some())),
         };
+        let streams = ResponseStreams::new(log, streams, session.revision());
         let mut core =
             SessionCore::new(session, server.config.listen_limits(), server.max_blocking);
         core.client = client;
-        core.streams = Some(ResponseStreams::default());
+        core.streams = Some(streams);
         let shared = Self::with_core_state(server, core, clock, principal);
         let runtime = Handle::current();
         if runtime.runtime_flavor() != RuntimeFlavor::CurrentThread && block_monitor::start() {
@@ -295,7 +308,7 @@ impl SessionShared {
                 }
             }
             let drained = core.drain_http(self.clock);
-            core.expect_responses(stream, &drained.inbound);
+            core.expect_responses(now, stream, &drained.inbound);
             (stream, drained)
         };
         let mut now = now;
@@ -361,17 +374,48 @@ impl SessionShared {
     }
 
     /// Opens the stream of a GET, for messages that belong to no request.
-    pub(in super::super) fn open_server_stream(&self) -> Option<StreamId> {
-        let (stream, drained) = {
+    pub(in super::super) fn open_server_stream(&self) -> Option<(StreamId, StreamStart)> {
+        self.with_streams(ResponseStreams::open_server_stream)
+    }
+
+    /// Makes the stream of a POST one of events.
+    pub(in super::super) fn begin_events(&self, stream: StreamId) -> StreamStart {
+        let start =
+            self.with_streams(|streams, now, revision| streams.begin_events(now, stream, revision));
+        start.unwrap_or_default()
+    }
+
+    /// Resumes a stream after an event.
+    pub(in super::super) fn resume_stream(
+        &self,
+        last: EventId,
+    ) -> Result<(StreamId, StreamStart), ReplayError> {
+        let resumed = self.with_streams(|streams, now, _| streams.resume(now, last));
+        resumed.unwrap_or(Err(ReplayError::UnknownStream(last.stream())))
+    }
+
+    /// Lets the client of a request's stream poll. Returns `false` if it can't resume the stream.
+    pub(in super::super) fn close_for_polling(&self, request: RequestKey, retry: Duration) -> bool {
+        let closed = self.with_streams(|streams, now, revision| {
+            streams.close_for_polling(now, request, retry, revision)
+        });
+        closed.unwrap_or(false)
+    }
+
+    /// Runs `work` on the streams of a session over HTTP, and wakes bodies.
+    fn with_streams<T>(
+        &self,
+        work: impl FnOnce(&mut ResponseStreams, Instant, Option<Revision>) -> T,
+    ) -> Option<T> {
+        let now = self.now();
+        let (done, drained) = {
             let mut core = self.lock();
-            let stream = core
-                .streams
-                .as_mut()
-                .map(ResponseStreams::open_server_stream);
-            (stream, core.drain_http(self.clock))
+            let revision = core.session.revision();
+            let done = work(core.streams.as_mut()?, now, revision);
+            (done, core.drain_http(self.clock))
         };
         drained.finish_outbound(self);
-        stream
+        Some(done)
     }
 
     /// Returns the response of a POST, if nothing else was sent and it is there.
@@ -396,12 +440,14 @@ impl SessionShared {
     pub(in super::super) fn poll_stream(
         &self,
         stream: StreamId,
+        reader: Option<&EventReader>,
         timer: &mut SessionTimer,
         cx: &mut TaskContext<'_>,
     ) -> Poll<StreamOutput> {
         timer.poll(cx);
+        let now = self.now();
         match &mut self.lock().streams {
-            Some(streams) => streams.poll_next(stream, cx),
+            Some(streams) => streams.poll_next(now, stream, reader, cx),
             None => Poll::Ready(StreamOutput::End),
         }
     }
@@ -409,11 +455,16 @@ impl SessionShared {
     /// Closes a stream whose HTTP response has ended, or whose client has disconnected. In the
     /// stateless era that cancels its request (2026-07-28, basic/transports); in the handshake era
     /// the handler goes on.
-    pub(in super::super) fn close_stream(&self, stream: StreamId, cancels: bool) {
+    pub(in super::super) fn close_stream(
+        &self,
+        stream: StreamId,
+        reader: Option<EventReader>,
+        cancels: bool,
+    ) {
         let _entered = entered(&self.span);
         self.with(|core, now| {
             let requests = match &mut core.streams {
-                Some(streams) => streams.close(stream),
+                Some(streams) => streams.close(now, stream, reader),
                 None => Vec::new(),
             };
             if cancels
@@ -428,7 +479,8 @@ impl SessionShared {
 
     /// Returns `true` if nothing is open in the session, so that its record is all of it.
     pub(in super::super) fn is_idle(&self) -> bool {
-        self.lock().is_idle()
+        let now = self.now();
+        self.lock().idle_streams(now).is_some()
     }
 
     /// Returns `true` if a handler goes on in it, or a question waits for the client.
@@ -460,13 +512,19 @@ impl SessionShared {
     pub(in super::super) fn into_record(
         shared: Arc<Self>,
     ) -> Result<SessionRemains, Option<Arc<Self>>> {
+        let now = shared.now();
         let shared = Arc::try_unwrap(shared).map_err(Some)?;
-        let core = shared
+        let mut core = shared
             .core
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
+        let streams = core.idle_streams(now).ok_or(None)?;
         let record = core.session.into_record().ok_or(None)?;
-        Ok((record, core.client))
+        Ok(SessionRemains {
+            record,
+            client: core.client,
+            streams,
+        })
     }
 
     /// Returns `true` if the session is one over HTTP, which has no driver.
@@ -481,7 +539,7 @@ impl SessionShared {
             core.session.shut_down();
             core.end_listen_subscriptions(now);
             if let Some(streams) = &mut core.streams {
-                streams.end_server_stream();
+                streams.end_server_stream(now);
             }
         });
         // What the session has sent is on its streams now: closing it drops the rest.
@@ -521,7 +579,7 @@ impl SessionCore {
 
     /// Notes which responses a stream waits for. One without any ends at once: its message was
     /// no request, or is answered already.
-    fn expect_responses(&mut self, stream: StreamId, inbound: &[InboundMessage]) {
+    fn expect_responses(&mut self, now: Instant, stream: StreamId, inbound: &[InboundMessage]) {
         let Some(streams) = &mut self.streams else {
             return;
         };
@@ -533,18 +591,40 @@ impl SessionCore {
             }
         }
         if expects_none {
-            streams.end(stream);
+            streams.end(now, stream);
         }
     }
 
-    /// Returns `true` if nothing is open in a session over HTTP, so that its record is all of it.
-    pub(in super::super) fn is_idle(&self) -> bool {
-        self.streams.as_ref().is_none_or(ResponseStreams::is_idle)
-            && self.session.open_handlers() == 0
+    /// Returns what is kept of the streams of a session over HTTP if nothing is open in it, so that
+    /// its record is all of it.
+    fn idle_streams(&mut self, now: Instant) -> Option<StreamsRecord> {
+        let is_idle = self.session.open_handlers() == 0
             && self.session.pending() == 0
             && self.listens.is_empty()
             && self.subscriptions.is_empty()
-            && self.url_elicitations.is_empty()
+            && self.url_elicitations.is_empty();
+        if !is_idle {
+            return None;
+        }
+        match &mut self.streams {
+            Some(streams) => streams.idle_record(now),
+            None => Some(StreamsRecord::default()),
+        }
+    }
+}
+
+/// Returns where the numbers of a session's streams begin. With resumption that is somewhere: the id
+/// of an event of another session then names no stream of this one.
+fn new_streams(can_resume: bool) -> StreamsRecord {
+    const MAX_FIRST: u64 = 1 << 48;
+    let last_id = if can_resume {
+        RandomState::new().hash_one(0) % MAX_FIRST
+    } else {
+        0
+    };
+    StreamsRecord {
+        last_id,
+        server_stream: None,
     }
 }
 

@@ -15,7 +15,7 @@ use bowline_types::envelope::Envelope;
 use bytes::Bytes;
 
 use super::http_requests::{HttpSessionStart, SessionTimer};
-use super::response_streams::{MAX_STREAM_BYTES, MAX_STREAM_MESSAGES, StreamOutput};
+use super::response_streams::{MAX_STREAM_BYTES, MAX_STREAM_MESSAGES};
 use super::{SessionCore, SessionShared};
 use crate::clock::Clock;
 use crate::logged::entered;
@@ -36,6 +36,16 @@ pub(super) struct LegacyStream {
     /// `true` if its body should look at it again.
     is_changed: bool,
     waker: Option<Waker>,
+}
+
+/// What the body finds on the stream.
+#[derive(Debug)]
+pub(in super::super) enum LegacyOutput {
+    Message(Transmit),
+    /// Nothing follows.
+    End,
+    /// The client doesn't read: messages were dropped.
+    Cut,
 }
 
 /// Why a message was not taken.
@@ -114,6 +124,7 @@ impl SessionShared {
             clock,
             principal,
             resumed: None,
+            log: None,
         };
         let shared = Self::for_http(server, start);
         shared.lock().legacy_stream = Some(LegacyStream::default());
@@ -158,21 +169,21 @@ impl SessionShared {
         &self,
         timer: &mut SessionTimer,
         cx: &mut TaskContext<'_>,
-    ) -> Poll<StreamOutput> {
+    ) -> Poll<LegacyOutput> {
         timer.poll(cx);
         let drained = {
             let mut core = self.lock();
             let Some(stream) = &mut core.legacy_stream else {
-                return Poll::Ready(StreamOutput::End);
+                return Poll::Ready(LegacyOutput::End);
             };
             if stream.is_cut {
-                return Poll::Ready(StreamOutput::Cut);
+                return Poll::Ready(LegacyOutput::Cut);
             }
             if let Some(transmit) = stream.pop() {
-                return Poll::Ready(StreamOutput::Message(transmit));
+                return Poll::Ready(LegacyOutput::Message(transmit));
             }
             match core.session.phase() {
-                SessionPhase::Closed => return Poll::Ready(StreamOutput::End),
+                SessionPhase::Closed => return Poll::Ready(LegacyOutput::End),
                 SessionPhase::ShuttingDown if core.session.open_handlers() == 0 => {
                     core.session.close(self.now());
                     core.drain_http(self.clock)
@@ -186,6 +197,6 @@ impl SessionShared {
             }
         };
         drained.finish_outbound(self);
-        Poll::Ready(StreamOutput::End)
+        Poll::Ready(LegacyOutput::End)
     }
 }

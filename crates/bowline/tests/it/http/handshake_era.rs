@@ -109,14 +109,14 @@ async fn changes_arrive_on_the_stream_of_a_get_and_a_second_one_takes_over() {
     let client = HttpClient::of(built.http_service(HttpConfig::new()));
     let session = client.open_session("2025-11-25", json!({})).await;
     let mut first = session.get().await;
-    assert_eq!(first.next_chunk().await.unwrap(), ":\n\n");
+    first.priming().await;
     built.features().remove_tool("count");
     let changed = first.next().await.unwrap();
     assert_eq!(changed["method"], "notifications/tools/list_changed");
 
     let mut second = session.get().await;
     assert_eq!(first.next().await, None);
-    assert_eq!(second.next_chunk().await.unwrap(), ":\n\n");
+    second.priming().await;
     built.features().remove_tool("ask");
     let changed = second.next().await.unwrap();
     assert_eq!(changed["method"], "notifications/tools/list_changed");

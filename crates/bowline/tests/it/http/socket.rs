@@ -133,7 +133,8 @@ impl RawClient {
         }
     }
 
-    async fn body(&mut self, head: &Head) -> Vec<u8> {
+    /// Returns the body of a response with this head.
+    pub(crate) async fn body(&mut self, head: &Head) -> Vec<u8> {
         if let Some(length) = head.header("content-length") {
             return self.take(length.parse().unwrap()).await.expect("a body");
         }

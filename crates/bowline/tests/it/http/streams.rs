@@ -39,7 +39,7 @@ async fn several_streams_carry_each_its_own_messages() {
     let client = HttpClient::of(built.http_service(HttpConfig::new()));
     let session = client.open_session("2025-11-25", json!({})).await;
     let mut changes = session.get().await;
-    assert_eq!(changes.next_chunk().await.unwrap(), ":\n\n");
+    changes.priming().await;
     let mut streams = Vec::new();
     for id in 1..=3 {
         streams.push((id, session.post(report(id)).await));

@@ -28,6 +28,10 @@ pub(crate) struct Reply {
     body: HttpBody,
     /// What was read of an event stream and not returned.
     unread: String,
+    /// The id of the last event, which also one without data has.
+    pub(crate) last_id: Option<String>,
+    /// The last `retry`, in milliseconds.
+    pub(crate) retry: Option<u64>,
 }
 
 impl HttpClient {
@@ -98,6 +102,11 @@ impl HttpClient {
         self.send(self.request(Method::DELETE, Bytes::new())).await
     }
 
+    /// Resumes a stream.
+    pub(crate) async fn get_after(&self, last_id: &str) -> Reply {
+        self.clone().header("last-event-id", last_id).get().await
+    }
+
     /// Opens a session of the handshake era, and finishes the handshake.
     pub(crate) async fn open_session(&self, revision: &str, capabilities: Value) -> Self {
         let reply = self.initialize(revision, capabilities).await;
@@ -166,6 +175,8 @@ impl Reply {
             headers: parts.headers,
             body,
             unread: String::new(),
+            last_id: None,
+            retry: None,
         }
     }
 
@@ -193,6 +204,18 @@ impl Reply {
         String::from_utf8(body.to_vec()).unwrap()
     }
 
+    /// Reads an event that has an id and no data, with which a stream begins from 2025-11-25 on.
+    pub(crate) async fn priming(&mut self) -> String {
+        let chunk = self.next_chunk().await.unwrap();
+        let (event, rest) = chunk.split_once("\n\n").unwrap();
+        let (id, fields) = event.split_once('\n').unwrap();
+        let id = id.strip_prefix("id: ").unwrap();
+        assert_eq!(fields, "retry: 1000\ndata: ");
+        self.unread = rest.to_owned();
+        self.last_id = Some(id.to_owned());
+        id.to_owned()
+    }
+
     /// Returns the next message of an event stream, or `None` at its end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let (_, data) = self.next_event().await?;
@@ -213,7 +236,13 @@ impl Reply {
             };
             self.unread = rest;
             let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
-            if let Some(data) = field("data: ") {
+            if let Some(id) = field("id: ") {
+                self.last_id = Some(id.to_owned());
+            }
+            if let Some(retry) = field("retry: ") {
+                self.retry = Some(retry.parse().unwrap());
+            }
+            if let Some(data) = field("data: ").filter(|data| !data.is_empty()) {
                 let kind = field("event: ").unwrap_or("message");
                 return Some((kind.to_owned(), data.to_owned()));
             }

@@ -34,6 +34,19 @@ const ROWS: &[(&str, &str)] = &[
         "every_refusal_is_distinct",
     ),
     ("resume, successors too old", "every_refusal_is_distinct"),
+    (
+        "continue without an id",
+        "a_connection_without_an_id_reads_what_was_not_read_yet",
+    ),
+    (
+        "continue, stream has ended or is unknown",
+        "a_connection_without_an_id_reads_what_was_not_read_yet",
+    ),
+    ("restore from a head", "a_stream_is_restored_from_its_head"),
+    (
+        "shed bytes, for a limit on several logs",
+        "a_log_sheds_what_no_connection_reads_first",
+    ),
     ("reader cut", "a_second_cut_loses_nothing"),
     (
         "reader too slow: limit on unread bytes, or its events have expired",

@@ -186,3 +186,31 @@ fn numbers_end_without_a_panic() {
     let none = log.append(at(0), stream(u64::MAX), message("b"));
     assert_eq!(none, Err(AppendError::NumbersExhausted));
 }
+
+#[test]
+fn a_log_sheds_what_no_connection_reads_first() {
+    const OVERHEAD: usize = EventLogConfig::EVENT_OVERHEAD;
+    let mut log = log();
+    let gone = log.open(at(0), stream(1)).unwrap();
+    let slow = log.open(at(0), stream(2)).unwrap();
+    log.detach(at(0), gone);
+    for text in ["a", "b", "c"] {
+        log.append(at(0), stream(1), message(text)).unwrap();
+        log.append(at(0), stream(2), message(text)).unwrap();
+    }
+    let all = log.bytes();
+    assert_eq!(all, 6 * (OVERHEAD + 1));
+    log.shed(at(0), 0);
+    assert_eq!(log.bytes(), all);
+    // Any part of an event takes the whole event.
+    log.shed(at(0), OVERHEAD + 2);
+    assert_eq!(log.bytes(), all - 2 * (OVERHEAD + 1));
+    let error = log.replay(at(0), id("1-1")).unwrap_err();
+    assert!(matches!(error, ReplayError::Evicted { .. }), "{error:?}");
+    assert_eq!(log.stats().lagged, 0);
+    // Then connections are given up, and what they have not read goes as well.
+    log.shed(at(0), usize::MAX);
+    assert_eq!(log.bytes(), 0);
+    assert_eq!(log.stats().lagged, 1);
+    assert_eq!(log.poll_read(at(0), &slow), Read::Lagged);
+}

@@ -179,3 +179,78 @@ fn every_refusal_is_distinct() {
     // Nothing was missed by a client that had everything.
     assert!(log.replay(at(300), id("7-4")).is_ok());
 }
+
+#[test]
+fn a_connection_without_an_id_reads_what_was_not_read_yet() {
+    let mut log = log();
+    let reader = log.open(at(0), stream(7)).unwrap();
+    log.append(at(0), stream(7), message("a")).unwrap();
+    assert_eq!(read_all(&mut log, &reader), "7-1=a Pending");
+    log.append(at(0), stream(7), message("b")).unwrap();
+    // The server has not noticed that the first connection is gone.
+    let second = log.continue_stream(at(0), stream(7)).unwrap();
+    assert!(second.displaced);
+    assert_eq!(second.position, Some(id("7-1")));
+    assert_eq!(read_all(&mut log, &reader), "Displaced");
+    assert_eq!(read_all(&mut log, &second.reader), "7-2=b Pending");
+    log.detach(at(0), second.reader);
+    log.append(at(1), stream(7), message("c")).unwrap();
+    // What nobody read and what is gone is left out.
+    log.append(at(200), stream(7), message("d")).unwrap();
+    let third = log.continue_stream(at(302), stream(7)).unwrap();
+    assert!(!third.displaced);
+    assert_eq!(third.position, Some(id("7-3")));
+    assert_eq!(read_all(&mut log, &third.reader), "7-4=d Pending");
+    // An id still decides for itself.
+    let replay = log.replay(at(302), id("7-3")).unwrap();
+    assert_eq!(read_all(&mut log, &replay.reader), "7-4=d Pending");
+    log.end(at(302), stream(7)).unwrap();
+    let error = log.continue_stream(at(302), stream(7)).unwrap_err();
+    assert_eq!(error, AppendError::Ended);
+}
+
+#[test]
+fn a_stream_that_was_never_read_is_continued_from_its_beginning() {
+    let mut log = log();
+    let reader = log.open(at(0), stream(7)).unwrap();
+    log.detach(at(0), reader);
+    log.append(at(0), stream(7), EventData::Priming).unwrap();
+    log.append(at(0), stream(7), message("a")).unwrap();
+    let first = log.continue_stream(at(0), stream(7)).unwrap();
+    assert_eq!(first.position, None);
+    assert_eq!(read_all(&mut log, &first.reader), "7-1= 7-2=a Pending");
+}
+
+#[test]
+fn a_stream_is_restored_from_its_head() {
+    let mut before = log();
+    let reader = before.open(at(0), stream(7)).unwrap();
+    before.append(at(0), stream(7), message("a")).unwrap();
+    before.append(at(0), stream(7), message("b")).unwrap();
+    before.detach(at(0), reader);
+    before.handle_timeout(at(400));
+    assert!(before.is_empty());
+    let head = before.head(stream(7)).unwrap();
+
+    let mut log = log();
+    log.restore(head).unwrap();
+    assert_eq!(log.restore(head), Err(OpenStreamError::NotNew));
+    let error = log.replay(at(400), id("7-1")).unwrap_err();
+    assert!(matches!(error, ReplayError::Expired { .. }), "{error:?}");
+    let replay = log.replay(at(400), id("7-2")).unwrap();
+    log.append(at(400), stream(7), message("c")).unwrap();
+    assert_eq!(read_all(&mut log, &replay.reader), "7-3=c Pending");
+    let continued = log.continue_stream(at(400), stream(7)).unwrap();
+    assert_eq!(continued.position, Some(id("7-3")));
+
+    // Neither does a stream come back that has ended, nor is its number used again.
+    log.end(at(400), stream(7)).unwrap();
+    let ended = log.head(stream(7)).unwrap();
+    let mut log = EventLog::new(EventLogConfig::default());
+    log.restore(ended).unwrap();
+    assert!(log.head(stream(7)).is_none());
+    assert_eq!(
+        log.open(at(400), stream(7)).unwrap_err(),
+        OpenStreamError::NotNew
+    );
+}

@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::sessions::LegacySession;
 use crate::server::http::body::{COMMENT, MAX_TOGETHER, cut_stream, write_event};
-use crate::server::session::{SessionTimer, StreamOutput};
+use crate::server::session::{LegacyOutput, SessionTimer};
 
 /// What each message begins with. It is the default of the format, but some clients look for it.
 const MESSAGE: &[u8] = b"event: message\n";
@@ -72,12 +72,12 @@ impl LegacyEvents {
                 .shared()
                 .poll_legacy_stream(&mut self.timer, cx);
             match polled {
-                Poll::Ready(StreamOutput::Message(transmit)) => {
+                Poll::Ready(LegacyOutput::Message(transmit)) => {
                     out.put_slice(MESSAGE);
                     write_event(&mut out, &transmit);
                 }
-                Poll::Ready(StreamOutput::End) => self.has_ended = true,
-                Poll::Ready(StreamOutput::Cut) => {
+                Poll::Ready(LegacyOutput::End) => self.has_ended = true,
+                Poll::Ready(LegacyOutput::Cut) => {
                     self.has_ended = true;
                     return Poll::Ready(Some(Err(cut_stream())));
                 }
