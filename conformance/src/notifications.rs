@@ -71,7 +71,8 @@ async fn prompts_changed(cx: Context) -> &'static str {
     "Announced."
 }
 
-async fn reconnect() -> &'static str {
+async fn reconnect(cx: Context) -> &'static str {
+    cx.close_stream(PAUSE);
     sleep(2 * PAUSE).await;
     "Reconnected."
 }

@@ -47,6 +47,11 @@ impl RunningServer {
         Self(Arc::new(core))
     }
 
+    #[cfg(test)]
+    pub(super) fn core(&self) -> &Arc<ServerCore> {
+        &self.0
+    }
+
     /// Serves one client on a transport, until it disconnects: see
     /// [`Server::serve`](super::Server::serve).
     ///

@@ -51,7 +51,7 @@ use super::context::Context;
 use super::principal::Principal;
 use super::resource_subscriptions::HandlerSubscriptions;
 use super::server_core::{Origin, ServerCore};
-use super::session_set::ShutdownMode;
+use super::session_set::{Membership, ShutdownMode};
 use super::telemetry::session_span;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -90,6 +90,8 @@ pub(super) struct SessionShared {
     /// How another worker takes over the driver when a handler blocks. Not set on a current-thread
     /// runtime.
     replacement_context: OnceLock<ReplacementContext>,
+    /// Keeps it in the lists of its server.
+    membership: OnceLock<Membership>,
 }
 
 /// The protocol session, and what waits for its events. Behind the lock.
@@ -193,8 +195,10 @@ impl SessionShared {
             server,
             principal,
             replacement_context: OnceLock::new(),
+            membership: OnceLock::new(),
         });
-        shared.server.sessions.add(&shared);
+        let membership = shared.server.sessions.add(&shared);
+        let _ = shared.membership.set(membership);
         shared
     }
 

@@ -1,5 +1,6 @@
 //! The sessions of a server, and how they end.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bowline_proto::server::Change;
@@ -42,16 +43,21 @@ impl SessionSet {
         }
     }
 
-    /// Adds a session. On a server that has ended it is ended at once: under the lock either this
-    /// sees the end of the server, or the end sees the session.
-    pub(super) fn add(&self, session: &Arc<SessionShared>) {
-        self.notified.add(session);
+    /// Adds a session, for as long as the returned value exists. On a server that has ended it is
+    /// ended at once: under the lock either this sees the end of the server, or the end sees the
+    /// session.
+    pub(super) fn add(&self, session: &Arc<SessionShared>) -> Membership {
+        let notified = self.notified.add(session);
         let own = self.own();
-        own.sessions.add(session);
+        let in_server = own.sessions.add(session);
         let mode = own.mode;
         drop(own);
         if let Some(mode) = mode {
             session.end(mode);
+        }
+        Membership {
+            _notified: notified,
+            _in_server: in_server,
         }
     }
 
@@ -85,24 +91,52 @@ impl SessionSet {
 
 /// Weak references to sessions. Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sessions(Arc<Mutex<Vec<Weak<SessionShared>>>>);
+pub(super) struct Sessions(Arc<Mutex<SessionList>>);
+
+#[derive(Debug, Default)]
+struct SessionList {
+    next_number: u64,
+    by_number: BTreeMap<u64, Weak<SessionShared>>,
+}
+
+/// Keeps a session in the lists of its server. The session owns it: a weak reference that stays
+/// behind would keep the memory of a session that has ended, which is 2 KiB.
+#[derive(Debug)]
+pub(super) struct Membership {
+    _notified: ListPlace,
+    _in_server: ListPlace,
+}
+
+/// A place in a list, which becomes free with this value.
+#[derive(Debug)]
+struct ListPlace {
+    list: Sessions,
+    number: u64,
+}
+
+impl Drop for ListPlace {
+    fn drop(&mut self) {
+        self.list.lock().by_number.remove(&self.number);
+    }
+}
 
 impl Sessions {
-    fn add(&self, session: &Arc<SessionShared>) {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if sessions.len() == sessions.capacity() {
-            // Amortized: the list is pruned only when it would grow.
-            sessions.retain(|session| session.strong_count() > 0);
-            let room = sessions.len();
-            sessions.reserve(room);
+    fn add(&self, session: &Arc<SessionShared>) -> ListPlace {
+        let mut list = self.lock();
+        let number = list.next_number;
+        list.next_number += 1;
+        list.by_number.insert(number, Arc::downgrade(session));
+        drop(list);
+        ListPlace {
+            list: self.clone(),
+            number,
         }
-        sessions.push(Arc::downgrade(session));
     }
 
     /// Returns the sessions that have not ended.
     fn all(&self) -> Vec<Arc<SessionShared>> {
-        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.iter().filter_map(Weak::upgrade).collect()
+        let list = self.lock();
+        list.by_number.values().filter_map(Weak::upgrade).collect()
     }
 
     /// Queues a change notification in all sessions.
@@ -118,5 +152,34 @@ impl Sessions {
         self.all()
             .iter()
             .any(|session| session.complete_url_elicitation(id))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SessionList> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Server;
+    use crate::server::server_core::Origin;
+
+    #[test]
+    fn a_session_that_is_gone_leaves_nothing_in_the_lists() {
+        let server = Server::new("test", "1").build().unwrap();
+        let core = server.core();
+        let notified = core.sessions.notified.clone();
+        let own = core.sessions.own().sessions.clone();
+        let lengths = || [&notified, &own].map(|list| list.lock().by_number.len());
+        let open = || SessionShared::new(Arc::clone(core), Origin::Listener);
+        let kept = open();
+        for _ in 0..3 {
+            drop(open());
+        }
+        assert_eq!(lengths(), [1, 1]);
+        assert!(Arc::ptr_eq(&own.all()[0], &kept));
+        drop(kept);
+        assert_eq!(lengths(), [0, 0]);
     }
 }
