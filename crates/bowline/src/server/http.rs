@@ -42,12 +42,8 @@ mod head_checks;
 mod hosts;
 mod invalid_setting;
 mod legacy_sse;
-<<<<<<< HEAD
-mod listening;
-mod mcp_headers;
-=======
 mod listener;
->>>>>>> w/words
+mod mcp_headers;
 mod origins;
 mod param_headers;
 mod public_url;

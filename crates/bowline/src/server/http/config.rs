@@ -295,7 +295,6 @@ impl HttpConfig {
         self
     }
 
-<<<<<<< HEAD
     /// Disables the resumption of event streams: events have no ids, a stream that is cut is lost with
     /// the response that was expected on it, and
     /// [`Context::close_stream`](super::super::Context::close_stream) does nothing.
@@ -349,10 +348,7 @@ impl HttpConfig {
         self
     }
 
-    /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which says to
-=======
     /// Serves a card at `server-card` below the endpoint (`GET /mcp/server-card`), which shows
->>>>>>> w/words
     /// anyone who the server is and, where the [public URL](Self::public_url) is set, where its
     /// endpoints are. Default: there is none. It follows a draft of the protocol and may change with
     /// it.
