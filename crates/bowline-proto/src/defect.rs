@@ -1,6 +1,6 @@
 //! Deliberate defects, to show that the simulator finds them.
 //!
-//! Without the feature `defects` there are none: [`is`] is `false`, and what it guards is not
+//! Without the feature `defects` there are none: `is` is `false`, and what it guards is not
 //! compiled. With it a thread may have one at a time.
 
 macro_rules! defects {
