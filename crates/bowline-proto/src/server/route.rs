@@ -199,7 +199,10 @@ impl Router<'_, '_> {
             }
             Err(_) if self.config.forward_unknown_methods => None,
             Ok(_) | Err(_) => {
-                let message = format!("no method {:?} in {revision}", shown(&request.method));
+                let message = format!(
+                    "servers have no method {:?} in {revision}",
+                    shown(&request.method)
+                );
                 return Err(refuse(ErrorCode::MethodNotFound, message.into()));
             }
         };

@@ -109,7 +109,11 @@ impl Session {
         let method =
             method.filter(|method| method.is_request() && method.from_client().contains(revision));
         let Some(method) = method else {
-            return self.refuse(Some(id), to, ErrorCode::MethodNotFound, "no such method");
+            let message = format!(
+                "servers have no method {:?} in {revision}",
+                shown(&request.method)
+            );
+            return self.refuse(Some(id), to, ErrorCode::MethodNotFound, &message);
         };
         let is_own = matches!(
             method,
@@ -287,8 +291,8 @@ impl Session {
 
     pub(super) fn refuse_phase(&mut self, now: Instant, id: &RequestId, to: ReplyTo) {
         let phase = self.phase.as_str();
-        let error = ErrorObject::invalid_request(format!("not allowed while {phase}"))
-            .data(member("phase", phase));
+        let message = format!("not allowed while the session is {phase}");
+        let error = ErrorObject::invalid_request(message).data(member("phase", phase));
         self.endpoint
             .refuse_with(Some(id), to, "wrong phase", &error);
         self.handle_violation(now, "a request in the wrong phase");

@@ -288,7 +288,8 @@ impl HttpConfig {
     }
 
     /// Sets after what time a stream of events ends, so that its client opens another one. Default:
-    /// never. A server that is updated often reaches all of its clients that way. Not for streams of
+    /// never. A server that is updated often reaches all of its clients that way. A stream on which a
+    /// response is expected ends only if its client can resume it. Not for streams of
     /// the [transport of 2024-11-05](Self::legacy_sse), whose end is that of their session.
     #[must_use]
     pub fn max_stream_age(mut self, age: Option<Duration>) -> Self {

@@ -298,6 +298,7 @@ impl Inner {
         cancels: bool,
         lease: Option<SessionLease>,
     ) -> Response<HttpBody> {
+        let is_endless = message.is_listen();
         let stream = run(post, message, session, cancels, lease).await;
         if let Some(response) = stream.take_only_response() {
             return json(response);
@@ -308,18 +309,21 @@ impl Inner {
             Some(response) => json(response),
             None => {
                 let start = stream.session.begin_events(stream.id);
-                self.event_stream(stream, start)
+                // Ending it would lose the response, unless the client can resume (TR-40).
+                let can_end = is_endless || start.reader.is_some();
+                self.event_stream(stream, start, can_end)
             }
         }
     }
 
-    fn event_stream(&self, stream: OpenStream, start: StreamStart) -> Response<HttpBody> {
-        event_stream(Events::new(
-            stream,
-            start,
-            self.config.keep_alive,
-            self.config.max_stream_age,
-        ))
+    fn event_stream(
+        &self,
+        stream: OpenStream,
+        start: StreamStart,
+        can_end: bool,
+    ) -> Response<HttpBody> {
+        let max_age = self.config.max_stream_age.filter(|_| can_end);
+        event_stream(Events::new(stream, start, self.config.keep_alive, max_age))
     }
 
     /// Opens a session with an `initialize`.
@@ -391,6 +395,7 @@ impl Inner {
                 _lease: lease,
             },
             start,
+            true,
         )
     }
 

@@ -18,8 +18,8 @@ use bowline_proto::server::{
     SessionEvent, SessionPhase, SessionRecord, StatelessRequest, UnknownRequest,
 };
 use bowline_proto::{Instant, Payload, RequestKey, StreamId, Transmit};
-use bowline_types::Revision;
 use bowline_types::envelope::Envelope;
+use bowline_types::{Method, Revision};
 use bytes::Bytes;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::sleep;
@@ -50,6 +50,13 @@ pub(in super::super) enum PostMessage<'a> {
     Stateless(StatelessRequest<'a>),
     /// A request of the stateless era with a method that the protocol doesn't have.
     Unknown(UnknownRequest<'a>),
+}
+
+impl PostMessage<'_> {
+    /// Returns `true` if it opens a stream that has no end of its own.
+    pub(in super::super) fn is_listen(&self) -> bool {
+        matches!(self, Self::Stateless(request) if request.method == Method::Listen)
+    }
 }
 
 /// What came of a call into the core, to be done without its lock.

@@ -460,6 +460,14 @@ impl ResponseStreams {
         id: StreamId,
         reader: Option<EventReader>,
     ) -> Vec<RequestKey> {
+        let reader = reader.or_else(|| match self.streams.get_mut(id) {
+            // The request was dropped before its body took the reader.
+            Some(ResponseStream {
+                output: Output::Log(reader),
+                ..
+            }) => reader.take(),
+            _ => None,
+        });
         if let (Some(log), Some(reader)) = (&mut self.log, reader) {
             log.detach(now, reader);
             if self.streams.get(id).is_some_and(|stream| stream.has_ended) {

@@ -1,13 +1,17 @@
 //! Event streams that are cut and resumed, within the process. Over sockets: `cuts`.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bowline::server::{Context, HttpConfig, Principal, Server};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
+use tower_service::Service as _;
 
 use super::support::{HttpClient, Reply, request};
 
@@ -383,4 +387,69 @@ async fn a_cancelled_call_ends_its_stream_while_its_client_is_away() {
     assert_eq!(session.post(cancel).await.status, 202);
     let mut resumed = session.get_after(&first).await;
     assert_eq!(rest(&mut resumed).await, "1");
+}
+
+// proves: TR-40
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_can_not_be_resumed_does_not_end_before_its_response() {
+    let slow = Server::new("test", "1.0.0").tool("slow", "Takes long", || async {
+        sleep(Duration::from_secs(500)).await;
+        "done"
+    });
+    let config = HttpConfig::new().max_stream_age(Some(Duration::from_secs(100)));
+    let client = HttpClient::with_config(slow, config.without_resumption());
+    let params = json!({"name": "slow", "arguments": {}});
+    let mut reply = client.stateless(1, "tools/call", params).await;
+    assert_eq!(reply.next().await.unwrap()["id"], 1);
+    let session = client.open_session("2025-11-25", json!({})).await;
+    let mut reply = session.post(call(2, "slow")).await;
+    assert_eq!(reply.next().await.unwrap()["id"], 2);
+    // A stream without an end of its own does.
+    let mut stream = session.get().await;
+    assert_eq!(stream.next().await, None);
+    let params = json!({"notifications": {"toolsListChanged": true}});
+    let mut listening = client.stateless(3, "subscriptions/listen", params).await;
+    let acknowledged = listening.next().await.unwrap();
+    assert_eq!(
+        acknowledged["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+    assert_eq!(listening.next().await, None);
+}
+
+#[tokio::test]
+async fn a_request_that_is_dropped_while_its_stream_begins_keeps_its_response() {
+    let (go, gone) = mpsc::channel::<()>(1);
+    let gone = Arc::new(Mutex::new(gone));
+    let (done, mut is_done) = mpsc::channel::<()>(1);
+    let server = Server::new("test", "1.0.0").tool("poll", "Polls", move |cx: Context| {
+        let (gone, done) = (Arc::clone(&gone), done.clone());
+        async move {
+            gone.lock().await.recv().await;
+            assert!(cx.close_stream(Duration::from_secs(1)));
+            done.send(()).await.unwrap();
+            "x".repeat(1000)
+        }
+    });
+    let client = HttpClient::with_config(server, HttpConfig::new());
+    let session = client.open_session("2025-11-25", json!({})).await;
+    let request = session.request(http::Method::POST, call(1, "poll").to_string());
+    let mut responding = session.service.clone().call(request);
+    assert!(poll_once(&mut responding).await.is_pending());
+    go.send(()).await.unwrap();
+    is_done.recv().await.unwrap();
+    drop(responding);
+    let kept = async {
+        while client.service.kept_event_bytes() < 1000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(30), kept)
+        .await
+        .expect("the response is kept");
+}
+
+/// Polls a future once.
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx))).await
 }

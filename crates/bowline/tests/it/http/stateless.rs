@@ -275,7 +275,7 @@ async fn headers_that_repeat_arguments_must_agree_with_them() {
                 assert_eq!(body["error"]["code"], -32020);
                 let message = body["error"]["message"].as_str().unwrap();
                 assert!(
-                    message.starts_with("Mcp-Param-Region ") && message.contains(words),
+                    message.starts_with("the header Mcp-Param-Region ") && message.contains(words),
                     "{body}"
                 );
             }
