@@ -279,9 +279,11 @@ impl Router<'_, '_> {
         let Some(member) = named_by(&request.method) else {
             return Ok(());
         };
+        // No member stands twice: the envelope pass has refused that.
         let name = request
             .params
-            .and_then(|params| params.reader().peek_tag(member).ok()?);
+            .and_then(|params| params.members()?.find(|(key, _)| key.is(member)))
+            .and_then(|(_, name)| name.reader().string().ok());
         let Some(name) = name else {
             // Without the member the parameters are invalid, which the handler reports.
             return Ok(());

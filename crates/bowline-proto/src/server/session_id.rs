@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// The id of a session of the handshake era over HTTP.
 ///
@@ -9,7 +10,7 @@ use std::str::FromStr;
 /// beginning at most, and there is no `Display`. Comparing takes a time that depends on the
 /// text; what keeps an id from being guessed is that it is long and random.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(Box<str>);
+pub struct SessionId(Arc<str>);
 
 impl SessionId {
     /// The longest accepted id, in bytes. A UUID has 36, and signed tokens have fewer than this; a

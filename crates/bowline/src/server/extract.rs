@@ -5,7 +5,6 @@
 
 use std::any::{Any, TypeId, type_name};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::future::Future;
 use std::ops::Deref;
@@ -265,21 +264,47 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
     fn declare(_: &mut HandlerRequirements) {}
 }
 
-/// Values by their type.
+/// Values by their type. There are few, and each request over HTTP has one: for these a list is
+/// cheaper than a table, and the first one needs no list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub(super) struct States {
+    first: Option<AnyState>,
+    more: Vec<AnyState>,
+}
+
+#[derive(Clone, Debug)]
+struct AnyState {
+    id: TypeId,
+    value: Arc<dyn Any + Send + Sync>,
+}
 
 impl States {
     pub(super) fn insert<T: Send + Sync + 'static>(&mut self, state: T) {
-        self.0.insert(TypeId::of::<T>(), Arc::new(state));
+        let state = AnyState {
+            id: TypeId::of::<T>(),
+            value: Arc::new(state),
+        };
+        let mut known = self.first.iter_mut().chain(&mut self.more);
+        if let Some(known) = known.find(|known| known.id == state.id) {
+            *known = state;
+        } else if self.first.is_none() {
+            self.first = Some(state);
+        } else {
+            self.more.push(state);
+        }
     }
 
     pub(super) fn get<T: 'static>(&self) -> Option<&T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+        self.find(TypeId::of::<T>())?.value.downcast_ref()
     }
 
     pub(super) fn has(&self, id: TypeId) -> bool {
-        self.0.contains_key(&id)
+        self.find(id).is_some()
+    }
+
+    fn find(&self, id: TypeId) -> Option<&AnyState> {
+        let mut known = self.first.iter().chain(&self.more);
+        known.find(|known| known.id == id)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The sessions of a server, and how they end.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bowline_proto::server::Change;
@@ -95,8 +94,9 @@ pub(super) struct Sessions(Arc<Mutex<SessionList>>);
 
 #[derive(Debug, Default)]
 struct SessionList {
-    next_number: u64,
-    by_number: BTreeMap<u64, Weak<SessionShared>>,
+    places: Vec<Option<Weak<SessionShared>>>,
+    /// The places that are free.
+    free: Vec<usize>,
 }
 
 /// Keeps a session in the lists of its server. The session owns it: a weak reference that stays
@@ -111,22 +111,45 @@ pub(super) struct Membership {
 #[derive(Debug)]
 struct ListPlace {
     list: Sessions,
-    number: u64,
+    number: usize,
 }
 
 impl Drop for ListPlace {
     fn drop(&mut self) {
-        self.list.lock().by_number.remove(&self.number);
+        self.list.lock().remove(self.number);
+    }
+}
+
+/// More free places than this are given back when no session is left.
+const KEPT_PLACES: usize = 1024;
+
+impl SessionList {
+    fn insert(&mut self, session: Weak<SessionShared>) -> usize {
+        if let Some(number) = self.free.pop() {
+            self.places[number] = Some(session);
+            return number;
+        }
+        self.places.push(Some(session));
+        self.places.len() - 1
+    }
+
+    fn remove(&mut self, number: usize) {
+        self.places[number] = None;
+        self.free.push(number);
+        if self.free.len() == self.places.len() && self.places.len() > KEPT_PLACES {
+            *self = Self::default();
+        }
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.places.len() - self.free.len()
     }
 }
 
 impl Sessions {
     fn add(&self, session: &Arc<SessionShared>) -> ListPlace {
-        let mut list = self.lock();
-        let number = list.next_number;
-        list.next_number += 1;
-        list.by_number.insert(number, Arc::downgrade(session));
-        drop(list);
+        let number = self.lock().insert(Arc::downgrade(session));
         ListPlace {
             list: self.clone(),
             number,
@@ -136,7 +159,8 @@ impl Sessions {
     /// Returns the sessions that have not ended.
     fn all(&self) -> Vec<Arc<SessionShared>> {
         let list = self.lock();
-        list.by_number.values().filter_map(Weak::upgrade).collect()
+        let kept = list.places.iter().flatten();
+        kept.filter_map(Weak::upgrade).collect()
     }
 
     /// Queues a change notification in all sessions.
@@ -171,15 +195,20 @@ mod tests {
         let core = server.core();
         let notified = core.sessions.notified.clone();
         let own = core.sessions.own().sessions.clone();
-        let lengths = || [&notified, &own].map(|list| list.lock().by_number.len());
+        let lengths = || [&notified, &own].map(|list| list.lock().len());
         let open = || SessionShared::new(Arc::clone(core), Origin::Listener);
         let kept = open();
-        for _ in 0..3 {
+        for _ in 0..2 * KEPT_PLACES {
             drop(open());
         }
         assert_eq!(lengths(), [1, 1]);
         assert!(Arc::ptr_eq(&own.all()[0], &kept));
+        let many: Vec<_> = (0..2 * KEPT_PLACES).map(|_| open()).collect();
         drop(kept);
+        assert_eq!(lengths(), [many.len(); 2]);
+        assert_eq!(own.all().len(), many.len());
+        drop(many);
         assert_eq!(lengths(), [0, 0]);
+        assert_eq!(own.lock().places.capacity(), 0, "it is given back");
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Request;
 use ::http::request::Parts;
 use bowline_proto::server::EventLogConfig;
 
@@ -359,14 +360,18 @@ impl HttpConfig {
         self
     }
 
-    /// Returns the head of a request with its principal, where there is a hook that authenticates.
-    pub(super) async fn authenticated(&self, parts: Parts) -> Result<Parts, HttpRefusal> {
+    /// Adds the principal to the head of a request, where there is a hook that authenticates. After
+    /// a refusal the head is empty.
+    pub(super) async fn authenticate_request(&self, parts: &mut Parts) -> Result<(), HttpRefusal> {
         let Some(authentication) = &self.authentication else {
-            return Ok(parts);
+            return Ok(());
         };
-        let client = self.trusted_proxies.client(&parts);
+        let client = self.trusted_proxies.client(parts);
         let deadline = self.authentication_timeout;
-        authentication.check(parts, client, deadline).await
+        let (empty, ()) = Request::new(()).into_parts();
+        let taken = std::mem::replace(parts, empty);
+        *parts = authentication.check(taken, client, deadline).await?;
+        Ok(())
     }
 
     /// Returns what the event logs of sessions are made with, if there are sessions and their streams

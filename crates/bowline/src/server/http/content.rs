@@ -46,7 +46,8 @@ pub(super) fn check_get_accept(parts: &Parts) -> Result<(), HttpRefusal> {
 /// `Transfer-Encoding` and closes the connection afterwards; our connections put it back.
 pub(super) fn check_framing(parts: &Parts) -> Result<(), HttpRefusal> {
     let headers = &parts.headers;
-    if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
+    // The one that is rare comes first.
+    if headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH) {
         let message = "Content-Length and Transfer-Encoding were both sent (send only one of them)";
         return Err(HttpRefusal::bad_request(message).closing());
     }

@@ -166,7 +166,7 @@ where
 }
 
 impl Inner {
-    async fn respond<B>(&self, parts: Parts, body: B) -> Response<HttpBody>
+    async fn respond<B>(&self, mut parts: Parts, body: B) -> Response<HttpBody>
     where
         B: Body<Data = Bytes> + Send,
     {
@@ -176,9 +176,9 @@ impl Inner {
             Err(refusal) => return self.refuse(refusal),
         };
         let responded = match self.check(&parts, &origin) {
-            Ok(None) => match self.config.authenticated(parts).await {
-                Ok(parts) if parts.method == Method::GET => self.open(&parts),
-                Ok(parts) => self.post(parts, body).await,
+            Ok(None) => match self.config.authenticate_request(&mut parts).await {
+                Ok(()) if parts.method == Method::GET => self.open(&parts),
+                Ok(()) => self.post(parts, body).await,
                 Err(refusal) => Err(refusal),
             },
             Ok(Some(preflight)) => Ok(preflight.map(|()| HttpBody::empty())),

@@ -10,28 +10,23 @@ use super::refusal::HttpRefusal;
 pub(super) fn mcp_headers(headers: &HeaderMap) -> Headers<'_> {
     let mut found = Headers::new();
     let mut repeated = RepeatedHeaders::NONE;
-    let slots = [
-        (
-            &mut found.protocol_version,
-            &PROTOCOL_VERSION,
-            RepeatedHeader::ProtocolVersion,
-        ),
-        (&mut found.method, &METHOD, RepeatedHeader::Method),
-        (&mut found.name, &NAME, RepeatedHeader::Name),
-        (
-            &mut found.session_id,
-            &SESSION_ID,
-            RepeatedHeader::SessionId,
-        ),
-    ];
-    for (slot, name, which) in slots {
-        let mut values = headers.get_all(name).iter();
-        *slot = values
-            .next()
-            .map(|value| value.to_str().unwrap_or(NO_TEXT).trim_matches([' ', '\t']));
-        if values.next().is_some() {
+    // One pass over few headers: looking each up would hash its name.
+    for (name, value) in headers {
+        let Some(name) = name.as_str().strip_prefix("mcp-") else {
+            continue;
+        };
+        let (slot, which) = match name {
+            "protocol-version" => (&mut found.protocol_version, RepeatedHeader::ProtocolVersion),
+            "method" => (&mut found.method, RepeatedHeader::Method),
+            "name" => (&mut found.name, RepeatedHeader::Name),
+            "session-id" => (&mut found.session_id, RepeatedHeader::SessionId),
+            _ => continue,
+        };
+        if slot.is_some() {
             repeated = repeated.with(which);
+            continue;
         }
+        *slot = Some(value.to_str().unwrap_or(NO_TEXT).trim_matches([' ', '\t']));
     }
     found.repeated = repeated;
     found
@@ -53,8 +48,5 @@ pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<EventId>, Http
     id.map(Some).map_err(|error| error.refusal().into())
 }
 
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

@@ -150,7 +150,7 @@ where
 }
 
 impl Inner {
-    async fn respond<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<HttpBody>
+    async fn respond<B>(self: &Arc<Self>, mut parts: Parts, body: B) -> Response<HttpBody>
     where
         B: Body<Data = Bytes> + Send,
     {
@@ -166,8 +166,11 @@ impl Inner {
             Err(refusal) => return self.refuse(refusal),
         };
         let mut response = match self.check(&parts, &origin) {
-            Ok(None) => match self.config.authenticated(parts).await {
-                Ok(parts) => self.dispatch(parts, body).await,
+            Ok(None) => match self.config.authenticate_request(&mut parts).await {
+                Ok(()) if self.core.sessions.has_ended() => self.refuse(server_ends()),
+                Ok(()) if parts.method == Method::POST => self.post(parts, body).await,
+                Ok(()) if parts.method == Method::GET => self.get(&parts),
+                Ok(()) => self.delete(&parts),
                 Err(refusal) => self.refuse(refusal),
             },
             Ok(Some(preflight)) => preflight.map(|()| HttpBody::empty()),
@@ -195,20 +198,6 @@ impl Inner {
             _ => return Err(HttpRefusal::method_not_allowed(&parts.method, METHODS)),
         }
         Ok(None)
-    }
-
-    async fn dispatch<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<HttpBody>
-    where
-        B: Body<Data = Bytes> + Send,
-    {
-        if self.core.sessions.has_ended() {
-            return self.refuse(server_ends());
-        }
-        match parts.method {
-            Method::POST => self.post(parts, body).await,
-            Method::GET => self.get(&parts),
-            _ => self.delete(&parts),
-        }
     }
 
     /// Refuses a method that is not offered in this revision, or without sessions.
