@@ -18,3 +18,6 @@ pub use events::MemoryEvents;
 pub use sessions::MemorySessions;
 pub use tasks::MemoryTasks;
 pub use used_states::MemoryUsedStates;
+
+#[cfg(test)]
+mod tests;

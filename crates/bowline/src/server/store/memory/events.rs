@@ -1,7 +1,6 @@
 //! Events in memory.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,7 +40,12 @@ struct Stream {
     newest: u64,
     removed_through: u64,
     events: VecDeque<StoredEvent>,
+    /// Of the events, with [`EVENT_BYTES`] for each.
+    event_bytes: usize,
 }
+
+/// What an event takes beside its own bytes.
+const EVENT_BYTES: usize = 64;
 
 impl MemoryEvents {
     /// Creates an empty store.
@@ -82,8 +86,9 @@ impl MemoryEvents {
         self
     }
 
-    /// Sets the most bytes of all events and heads together. Default 64 MiB; beyond it the oldest
-    /// events of the same stream are removed, and if that is not enough none is written.
+    /// Sets the most bytes of all events and heads together, where each event counts 64 more.
+    /// Default 64 MiB; beyond it the oldest events of the stream that is written to are removed. A
+    /// head for which that is not enough is not written.
     #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.lock().0.streams.limits_mut().bytes = bytes;
@@ -129,20 +134,31 @@ impl State {
             if self.streams.resize(stream, bytes).is_ok() {
                 return Ok(());
             }
-            let found = self.stream_mut(stream)?;
-            let Some(oldest) = found.events.front() else {
+            if !self.stream_mut(stream)?.remove_oldest() {
                 return Err(StoreError::Full);
-            };
-            let oldest = oldest.sequence.get();
-            found.trim(oldest);
+            }
         }
     }
 }
 
 impl Stream {
     fn bytes(&self) -> usize {
-        let events = self.events.iter().map(|event| event.record.len());
-        self.head.len() + events.sum::<usize>()
+        self.head.len() + self.event_bytes
+    }
+
+    fn push(&mut self, event: StoredEvent, max_events: usize) {
+        self.newest = event.sequence.get();
+        self.event_bytes += event.record.len() + EVENT_BYTES;
+        self.events.push_back(event);
+        if self.events.len() > max_events {
+            self.remove_oldest();
+        }
+    }
+
+    /// Removes the oldest event. Returns `false` if there is none.
+    fn remove_oldest(&mut self) -> bool {
+        let oldest = self.events.front().map(|event| event.sequence.get());
+        oldest.map(|oldest| self.trim(oldest)).is_some()
     }
 
     fn trim(&mut self, through: u64) {
@@ -150,7 +166,9 @@ impl Stream {
         let through = self.removed_through;
         let is_gone = |event: &StoredEvent| event.sequence.get() <= through;
         while self.events.front().is_some_and(is_gone) {
-            self.events.pop_front();
+            let removed = self.events.pop_front();
+            let bytes = removed.map_or(0, |event| event.record.len() + EVENT_BYTES);
+            self.event_bytes -= bytes;
         }
     }
 }
@@ -164,12 +182,14 @@ impl EventStore for MemoryEvents {
             last: counter.map_or(0, |counter| counter.last) + 1,
             expires: counter.map_or(expires, |counter| counter.expires.max(expires)),
         };
-        let key = StreamKey::new(log.clone(), StreamId::new(counter.last));
-        state.streams.insert(key, Stream::default(), 0, expires)?;
-        let id = StreamId::new(counter.last);
+        // The counter first: a number that no stream has is harmless.
+        let log_expires = counter.expires;
         state
             .counters
-            .insert(log.clone(), counter, 0, counter.expires)?;
+            .insert(log.clone(), counter, 0, log_expires)?;
+        let id = StreamId::new(counter.last);
+        let key = StreamKey::new(log.clone(), id);
+        state.streams.insert(key, Stream::default(), 0, expires)?;
         Ok(id)
     }
 
@@ -180,9 +200,13 @@ impl EventStore for MemoryEvents {
         ttl: Duration,
     ) -> Result<(), StoreError> {
         let (mut state, now) = self.lock();
-        state.stream_mut(stream)?.head = head;
+        let old = std::mem::replace(&mut state.stream_mut(stream)?.head, head);
+        if let Err(error) = state.fit(stream) {
+            state.stream_mut(stream)?.head = old;
+            return Err(error);
+        }
         state.keep(stream, now + ttl);
-        state.fit(stream)
+        Ok(())
     }
 
     async fn append(
@@ -198,14 +222,7 @@ impl EventStore for MemoryEvents {
         if sequence <= found.newest.max(found.removed_through) {
             return Err(StoreError::Conflict);
         }
-        found.newest = sequence;
-        found.events.push_back(event);
-        if found.events.len() > max_events
-            && let Some(oldest) = found.events.front()
-        {
-            let oldest: NonZeroU64 = oldest.sequence;
-            found.trim(oldest.get());
-        }
+        found.push(event, max_events);
         state.keep(stream, now + ttl);
         state.fit(stream)
     }
