@@ -73,7 +73,6 @@ const PENDING: &[(&str, &str)] = &[
     ("F-SE-10", "resumption over sockets; the core is tested"),
     ("F-SE-11", "resumption over sockets; the core is tested"),
     ("F-SE-12", "resumption over sockets; the core is tested"),
-    ("F-SE-15", "sessions in a store"),
     ("F-CP-16", "Windows, which is not tested"),
     ("F-SD-05", "the HTTP client"),
     (

@@ -9,7 +9,7 @@
 //!   bodies, `body`: what is read and written, event streams above all; `body_budget`: the memory of
 //!   all bodies that are being received.
 //! - `sessions`: the sessions of the handshake era, live and idle. `session_document`: an idle one
-//!   as a store keeps it.
+//!   as a store keeps it, `stored_sessions`: all that are in the store of several nodes.
 //! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
 //! - `request_parts`: what handlers see of the HTTP request. `param_headers`: arguments that it
 //!   repeats as headers.
@@ -55,6 +55,7 @@ mod service;
 mod session_document;
 mod sessions;
 mod stats;
+mod stored_sessions;
 
 pub use authenticate::{Authenticate, Authenticated, AuthenticationRefusal, HttpRequestHead};
 pub use bind_addr::BindAddr;

@@ -8,7 +8,8 @@
 //! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
 //! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
 //! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver
-//! (`legacy_stream` instead of the latter, with the transport of 2024-11-05),
+//! (`legacy_stream` instead of the latter, with the transport of 2024-11-05), `stored_session` is
+//! what a store needs of one,
 //! `blocking_quota` limits the session's threads, `change_notifications` and
 //! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
 //! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
@@ -29,6 +30,8 @@ mod pending_url_elicitations;
 #[cfg(feature = "http-server")]
 mod response_streams;
 mod session_shutdown;
+#[cfg(feature = "http-server")]
+mod stored_session;
 mod wakeup;
 
 use std::collections::BTreeMap;

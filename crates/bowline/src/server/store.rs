@@ -8,7 +8,7 @@
 //! - [`SessionStore`]: idle sessions of the handshake era, as records.
 //! - [`EventStore`]: events of streams that can be resumed. The node that runs the handler numbers
 //!   them.
-//! - [`TaskStore`]: tasks.
+//! - [`TaskStore`]: the state and the result of each task.
 //! - [`UsedStateStore`]: request states that may be used once.
 //! - [`Bus`]: wake-ups and live messages between nodes, which may be lost.
 //!

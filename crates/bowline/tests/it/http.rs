@@ -16,6 +16,7 @@ mod request_heads;
 #[cfg(unix)]
 mod server_process;
 mod sessions;
+mod shared_sessions;
 mod slow_clients;
 mod socket;
 mod stateless;

@@ -68,6 +68,23 @@ impl SessionRecord {
         self.subscribed.contains(uri)
     }
 
+    /// Returns `true` if both have the same revision, log level and subscriptions, and the client of
+    /// both or of none is ready. They may differ in how many requests there were.
+    pub fn has_same_settings(&self, other: &Self) -> bool {
+        self.revision == other.revision
+            && self.is_ready == other.is_ready
+            && self.log_level == other.log_level
+            && self.subscribed == other.subscribed
+    }
+
+    /// Lets the ids of our requests go on at `first`: where several nodes may serve one session at
+    /// the same time, each begins at a random one below 2^52, so that they don't use the same.
+    #[must_use]
+    pub fn with_first_call(mut self, first: u64) -> Self {
+        self.next_call = IdCounter::starting_at(first);
+        self
+    }
+
     /// Appends the stable form: JSON on one line, with its version.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut encoder = Encoder::lossless(out);

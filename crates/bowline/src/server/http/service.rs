@@ -1,4 +1,7 @@
-//! The tower service: an HTTP request in, an HTTP response out.
+//! The tower service: an HTTP request in, an HTTP response out. `session_lookup` finds the session of
+//! a request.
+
+mod session_lookup;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,8 +16,7 @@ use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Stat
 use bowline_proto::Carrier;
 use bowline_proto::server::{
     HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Headers, Refusal, RepeatedHeader,
-    RepeatedHeaders, RequestSession, Routed, RouterConfig, SessionConfig, SessionRecord, route,
-    route_handshake_request,
+    RepeatedHeaders, Routed, RouterConfig, SessionConfig, route, route_handshake_request,
 };
 use bowline_types::RequestId;
 use bowline_types::capabilities::ServerCapabilities;
@@ -24,6 +26,7 @@ use http_body::Body;
 use tokio::time::timeout;
 use tower_service::Service;
 
+use self::session_lookup::{FoundSession, SessionUse};
 use super::HttpConfig;
 use super::body::{Events, HttpBody, OpenStream, read_body};
 use super::body_budget::BodyBudget;
@@ -195,8 +198,8 @@ impl Inner {
         }
         match parts.method {
             Method::POST => self.post(parts, body).await,
-            Method::GET => self.get(&parts),
-            _ => self.delete(&parts),
+            Method::GET => self.get(&parts).await,
+            _ => self.delete(&parts).await,
         }
     }
 
@@ -246,23 +249,46 @@ impl Inner {
                 self.open_session(post, message).await
             }
             Target::Handshake(HandshakeRoute::Respond(target), message) => {
-                let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
-                else {
-                    return self.refuse(Refusal::unknown_session(request_id(&message)).into());
+                let principal = post.principal.as_ref();
+                let found = self.find_session(&target, principal, SessionUse::Message);
+                let FoundSession {
+                    session,
+                    lease,
+                    saved,
+                } = match found.await {
+                    Ok(Some(found)) => found,
+                    Ok(None) => {
+                        return self.refuse(Refusal::unknown_session(request_id(&message)).into());
+                    }
+                    Err(refusal) => return self.refuse(refusal),
                 };
                 if session.open_streams() >= self.config.max_streams_per_session {
                     return self.refuse(too_many_streams());
                 }
                 let message = PostMessage::Session(message);
-                self.serve(post, message, session, false, lease).await
+                let response = self.serve(post, message, session, false, lease).await;
+                match self.save_changes(saved).await {
+                    Ok(()) => response,
+                    Err(refusal) => self.refuse(refusal),
+                }
             }
             Target::Handshake(HandshakeRoute::Accept(target), message) => {
-                let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
-                else {
-                    return self.refuse(Refusal::unknown_session(None).into());
+                let principal = post.principal.as_ref();
+                let found = self.find_session(&target, principal, SessionUse::Message);
+                let FoundSession {
+                    session,
+                    lease,
+                    saved,
+                } = match found.await {
+                    Ok(Some(found)) => found,
+                    Ok(None) => return self.refuse(Refusal::unknown_session(None).into()),
+                    Err(refusal) => return self.refuse(refusal),
                 };
                 drop(run(post, PostMessage::Session(message), session, false, lease).await);
-                accepted()
+                match self.save_changes(saved).await {
+                    Ok(()) => accepted(),
+                    Err(refusal) => self.refuse(refusal),
+                }
             }
             // A notification of the stateless era. A POST has no other route.
             Target::Handshake(_, _) => accepted(),
@@ -342,14 +368,14 @@ impl Inner {
             Ok(id) => id,
             Err(refusal) => return self.refuse(refusal),
         };
-        match self.sessions.insert(id.clone(), &session) {
-            Ok(_lease) => with_session_id(json(response), &id),
-            Err(too_many) => self.refuse(too_many_sessions(too_many)),
+        match self.add_session(&id, &session).await {
+            Ok(()) => with_session_id(json(response), &id),
+            Err(refusal) => self.refuse(refusal),
         }
     }
 
     /// Opens the stream of a session for messages that belong to no request.
-    fn get(self: &Arc<Self>, parts: &Parts) -> Response<HttpBody> {
+    async fn get(self: &Arc<Self>, parts: &Parts) -> Response<HttpBody> {
         let headers = mcp_headers(&parts.headers);
         let routed = route_handshake_request(&self.handshake, HandshakeHttpRequest::Get, &headers);
         let target = match routed {
@@ -362,8 +388,11 @@ impl Inner {
             return self.not_offered(&parts.method);
         }
         let principal = parts.extensions.get::<Principal>();
-        let Some((session, lease)) = self.find_session(&target, principal) else {
-            return self.refuse(Refusal::unknown_session(None).into());
+        let found = self.find_session(&target, principal, SessionUse::Stream);
+        let FoundSession { session, lease, .. } = match found.await {
+            Ok(Some(found)) => found,
+            Ok(None) => return self.refuse(Refusal::unknown_session(None).into()),
+            Err(refusal) => return self.refuse(refusal),
         };
         match session.open_server_stream() {
             Some(id) => self.event_stream(OpenStream {
@@ -377,16 +406,16 @@ impl Inner {
     }
 
     /// Ends a session.
-    fn delete(&self, parts: &Parts) -> Response<HttpBody> {
+    async fn delete(&self, parts: &Parts) -> Response<HttpBody> {
         let headers = mcp_headers(&parts.headers);
         let request = HandshakeHttpRequest::Delete;
         match route_handshake_request(&self.handshake, request, &headers) {
             Ok(HandshakeRoute::EndSession(id)) => {
                 let principal = parts.extensions.get::<Principal>();
-                if self.sessions.remove(&id, principal) {
-                    no_content()
-                } else {
-                    self.refuse(Refusal::unknown_session(None).into())
+                match self.end_session(&id, principal).await {
+                    Ok(true) => no_content(),
+                    Ok(false) => self.refuse(Refusal::unknown_session(None).into()),
+                    Err(refusal) => self.refuse(refusal),
                 }
             }
             Ok(_) => self.not_offered(&parts.method),
@@ -408,22 +437,6 @@ impl Inner {
             resumed: resumed.map(|idle| (idle.record, idle.client)),
         };
         SessionShared::for_http(Arc::clone(&self.core), start)
-    }
-
-    /// Finds the session of a request. On a server without sessions it is one of its own.
-    fn find_session(
-        &self,
-        target: &RequestSession,
-        principal: Option<&Principal>,
-    ) -> Option<(Arc<SessionShared>, Option<SessionLease>)> {
-        let resume = |idle| self.begin(self.session_config(), principal.cloned(), Some(idle));
-        let Some(id) = &target.id else {
-            let record = SessionRecord::new(target.revision);
-            let client = None;
-            return Some((resume(IdleSession { record, client }), None));
-        };
-        let lease = self.sessions.lease(id, principal, resume)?;
-        Some((Arc::clone(lease.session()), Some(lease)))
     }
 
     /// Returns the configuration of a session that begins now. Sessions share it while the

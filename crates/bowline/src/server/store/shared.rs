@@ -54,6 +54,12 @@ macro_rules! shared_store {
                 let store = Arc::new(store);
                 Self { store, deadline }
             }
+
+            /// The same store, with another deadline.
+            #[must_use]
+            pub fn deadline(self, deadline: Duration) -> Self {
+                Self { deadline, ..self }
+            }
         }
 
         impl $store for $shared {

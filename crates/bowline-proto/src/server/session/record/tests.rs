@@ -103,3 +103,33 @@ fn what_no_session_has_is_refused() {
         );
     }
 }
+
+#[test]
+fn settings_are_compared_without_ids() {
+    let record = SessionRecord::new(Revision::V2025_06_18);
+    let later = SessionRecord {
+        next_request: 9,
+        ..record.clone().with_first_call(7)
+    };
+    assert!(record.has_same_settings(&later) && record != later);
+    for changed in [
+        SessionRecord {
+            is_ready: false,
+            ..record.clone()
+        },
+        SessionRecord {
+            revision: Revision::V2025_03_26,
+            ..record.clone()
+        },
+        SessionRecord {
+            log_level: Some(LoggingLevel::Info),
+            ..record.clone()
+        },
+        SessionRecord {
+            subscribed: BTreeSet::from(["a".to_owned()]),
+            ..record.clone()
+        },
+    ] {
+        assert!(!record.has_same_settings(&changed), "{changed:?}");
+    }
+}
