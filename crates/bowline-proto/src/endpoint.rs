@@ -179,6 +179,11 @@ impl<E: EndpointEvent> Endpoint<E> {
         self.partial_frame.timeout = timeout;
     }
 
+    /// Returns where the ids of our calls and the numbers of the peer's requests go on.
+    pub(crate) fn next_ids(&self) -> (IdCounter, u64) {
+        (self.counter.clone(), self.requests.next_key())
+    }
+
     /// Returns the state that the next endpoint of the same link starts with.
     pub(crate) fn into_carryover(self) -> Carryover {
         Carryover {

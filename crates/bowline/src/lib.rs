@@ -46,7 +46,7 @@ pub mod client;
 pub mod registry;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "http-server"))]
 pub mod testing;
 pub mod transport;
 

@@ -35,7 +35,7 @@
 //!   `used_round_states`.
 //! - Requests: `service`, `layer`, `dispatch` (a method to its handler), `tasks`.
 //! - Running: `running_server`, `accept`, `http` (Streamable HTTP), `server_core`, `session_set`,
-//!   `session` (one client), `blocking_threads` and `block_monitor` (handlers that block),
+//!   `session` (one client), `store` (what several nodes share), `blocking_threads` and `block_monitor` (handlers that block),
 //!   `telemetry`.
 
 mod accept;
@@ -65,6 +65,8 @@ mod service;
 mod session;
 mod session_set;
 mod skills;
+#[cfg(feature = "http-server")]
+pub mod store;
 mod string_arguments;
 mod tasks;
 mod telemetry;

@@ -89,6 +89,9 @@
 //! # }
 //! ```
 //!
+//! With the feature `http-server`, `store_contract` tests the stores that several nodes of a server
+//! share.
+//!
 //! Files: `conversation` sends and expects messages, `handshake` opens a connection, `serve` is
 //! [`serve_fn`], `message` and `body` are what is received and sent, `unexpected` is the error with
 //! its transcript. All of it is public API, and knows only the transport and the envelope: no part
@@ -99,6 +102,8 @@ mod conversation;
 mod handshake;
 mod message;
 mod serve;
+#[cfg(feature = "http-server")]
+pub mod store_contract;
 mod unexpected;
 
 use std::time::Duration;

@@ -51,7 +51,7 @@ impl From<CallId> for ProgressToken {
 }
 
 /// Issues ids. It belongs to the link and continues across connections.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdCounter {
     next: u64,
 }
@@ -70,6 +70,11 @@ impl IdCounter {
     pub const fn starting_at(first: u64) -> Self {
         let next = if first == 0 { 1 } else { first };
         Self { next }
+    }
+
+    /// Returns the number of the next id, so that another counter can begin there.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
     }
 
     /// Returns the next id. `None` when the rest of the range is reserved.

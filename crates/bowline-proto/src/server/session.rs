@@ -119,7 +119,17 @@ impl Session {
 
     /// Returns what has to be kept of a session in which nothing is open, so that it can be
     /// [resumed](Self::resume). `None` before `initialize` is answered, and once it ends.
-    pub fn into_record(self) -> Option<SessionRecord> {
+    pub fn into_record(mut self) -> Option<SessionRecord> {
+        let subscribed = std::mem::take(&mut self.subscribed);
+        self.record_with(subscribed)
+    }
+
+    /// Returns what [`into_record`](Self::into_record) would return now, of a session that goes on.
+    pub fn record(&self) -> Option<SessionRecord> {
+        self.record_with(self.subscribed.clone())
+    }
+
+    fn record_with(&self, subscribed: BTreeSet<String>) -> Option<SessionRecord> {
         let is_ready = match self.phase {
             SessionPhase::Initialized => false,
             SessionPhase::Ready => true,
@@ -127,15 +137,14 @@ impl Session {
             | SessionPhase::ShuttingDown
             | SessionPhase::Closed => return None,
         };
-        let revision = self.revision?;
-        let carryover = self.endpoint.into_carryover();
+        let (next_call, next_request) = self.endpoint.next_ids();
         Some(SessionRecord {
-            revision,
+            revision: self.revision?,
             is_ready,
-            log_level: self.log_level,
-            subscribed: self.subscribed,
-            next_call: carryover.ids,
-            next_request: carryover.next_request,
+            log_level: self.log_level.clone(),
+            subscribed,
+            next_call,
+            next_request,
         })
     }
 

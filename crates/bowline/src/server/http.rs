@@ -8,7 +8,8 @@
 //! - `service`: the tower service, from the request to its response. `responses`: heads and small
 //!   bodies, `body`: what is read and written, event streams above all; `body_budget`: the memory of
 //!   all bodies that are being received.
-//! - `sessions`: the sessions of the handshake era, live and idle.
+//! - `sessions`: the sessions of the handshake era, live and idle. `session_document`: an idle one
+//!   as a store keeps it, `stored_sessions`: all that are in the store of several nodes.
 //! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
 //! - `mcp_headers`: the headers that the protocol uses, `Last-Event-ID` too.
 //! - `request_parts`: what handlers see of the HTTP request. `param_headers`: arguments that it
@@ -53,8 +54,10 @@ mod responses;
 mod routes;
 mod server_card;
 mod service;
+mod session_document;
 mod sessions;
 mod stats;
+mod stored_sessions;
 
 pub use authenticate::{Authenticate, Authenticated, AuthenticationRefusal, HttpRequestHead};
 pub use bind_addr::BindAddr;

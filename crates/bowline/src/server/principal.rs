@@ -50,6 +50,12 @@ impl Principal {
         }))
     }
 
+    /// Creates a principal that was stored.
+    #[cfg(feature = "http-server")]
+    pub(super) fn with_claims(id: String, claims: JsonObject) -> Self {
+        Self(Arc::new(Inner { id, claims }))
+    }
+
     /// Adds a claim, such as a scope.
     #[must_use]
     pub fn claim(mut self, name: &str, value: impl Into<RawJson>) -> Self {

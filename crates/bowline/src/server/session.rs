@@ -9,7 +9,7 @@
 //! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
 //! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver
 //! (`legacy_stream` instead of the latter, with the transport of 2024-11-05), `stream_log` keeps the
-//! events of its streams for clients that resume them,
+//! events of its streams for clients that resume them, `stored_session` is what a store needs of one,
 //! `blocking_quota` limits the session's threads, `change_notifications` and
 //! `listen_subscriptions` notify the client of changes, `pending_url_elicitations` remembers which
 //! URLs the client was asked to open. Never run a user's code, a waker or a destructor of a user's
@@ -30,6 +30,8 @@ mod pending_url_elicitations;
 #[cfg(feature = "http-server")]
 mod response_streams;
 mod session_shutdown;
+#[cfg(feature = "http-server")]
+mod stored_session;
 #[cfg(feature = "http-server")]
 mod stream_log;
 mod wakeup;
@@ -71,7 +73,7 @@ pub(super) use http_requests::{HttpSessionStart, PostMessage, SessionRemains, Se
 #[cfg(feature = "http-server")]
 pub(super) use legacy_stream::{LegacyOutput, NotTaken};
 #[cfg(feature = "http-server")]
-pub(super) use response_streams::{StreamOutput, StreamStart, StreamsRecord};
+pub(super) use response_streams::{StreamOutput, StreamStart};
 #[cfg(feature = "http-server")]
 pub(super) use session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
 #[cfg(feature = "http-server")]

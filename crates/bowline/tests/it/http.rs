@@ -18,6 +18,7 @@ mod resumption;
 #[cfg(unix)]
 mod server_process;
 mod sessions;
+mod shared_sessions;
 mod slow_clients;
 mod socket;
 mod stateless;

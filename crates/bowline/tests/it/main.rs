@@ -13,6 +13,8 @@ mod matrix;
 mod programs;
 mod registry;
 mod server;
+#[cfg(feature = "http-server")]
+mod store_contract;
 mod telemetry;
 mod testing;
 mod ui;

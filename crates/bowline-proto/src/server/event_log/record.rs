@@ -305,8 +305,8 @@ pub enum BadRecord {
 impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UnknownVersion => "unsupported version of an event record (supported: 1)",
-            Self::Malformed => "malformed event record",
+            Self::UnknownVersion => "unsupported version of a stored record (supported: 1)",
+            Self::Malformed => "malformed stored record",
         })
     }
 }

@@ -26,6 +26,21 @@ pub struct ClientInfo {
     pub revision: Revision,
 }
 
+impl ClientInfo {
+    /// Creates the description of a client: for one whose session was stored.
+    pub const fn new(
+        info: Implementation,
+        capabilities: ClientCapabilities,
+        revision: Revision,
+    ) -> Self {
+        Self {
+            info,
+            capabilities,
+            revision,
+        }
+    }
+}
+
 /// An event of a session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

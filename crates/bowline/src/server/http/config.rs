@@ -14,7 +14,9 @@ use super::origins::AllowedOrigins;
 use super::public_url::PublicUrl;
 use super::refusal::HttpRefusal;
 use super::server_card::{self, ServerCard};
+use super::stored_sessions::StoredSessions;
 use crate::server::session::{EventBudget, LogSettings};
+use crate::server::store::{SessionStore, SharedSessionStore};
 
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct HttpConfig {
     pub(super) max_sessions: usize,
     pub(super) session_idle_timeout: Duration,
     pub(super) has_sessions: bool,
+    session_store: Option<SharedSessionStore>,
+    store_timeout: Duration,
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) allowed_origins: AllowedOrigins,
     pub(super) trusted_proxies: TrustedProxies,
@@ -58,6 +62,8 @@ impl Default for HttpConfig {
             max_sessions: 10_000,
             session_idle_timeout: Duration::from_secs(30 * 60),
             has_sessions: true,
+            session_store: None,
+            store_timeout: Duration::from_secs(2),
             allowed_hosts: AllowedHosts::default(),
             allowed_origins: AllowedOrigins::default(),
             trusted_proxies: TrustedProxies::default(),
@@ -149,6 +155,44 @@ impl HttpConfig {
     #[must_use]
     pub fn without_sessions(mut self) -> Self {
         self.has_sessions = false;
+        self
+    }
+
+    /// Sets the store in which the sessions of the handshake era are kept, so that several nodes
+    /// can serve them, and so that they outlast a node. Default: each server keeps its own in
+    /// memory.
+    ///
+    /// A request is served by the node that it reaches, with one or two operations of the store for
+    /// each. A session expires by the clock of the store. If the store can't be used, `initialize`
+    /// and requests within sessions are answered with 503 and `Retry-After`, never with 404; the
+    /// stateless era needs no store.
+    ///
+    /// The answers of a client to questions of a handler, and its cancellations, have an effect only
+    /// at the node where that handler runs, and changes are announced to a session only by the node
+    /// that has its `GET` stream: a load balancer should keep a session on one node while it can.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use bowline::server::HttpConfig;
+    /// use bowline::server::store::MemorySessions;
+    ///
+    /// // Two servers of one process. Those of several machines share a store beside them.
+    /// let store = Arc::new(MemorySessions::new());
+    /// let first = HttpConfig::new().session_store(Arc::clone(&store));
+    /// let second = HttpConfig::new().session_store(store);
+    /// # let _ = (first, second);
+    /// ```
+    #[must_use]
+    pub fn session_store(mut self, store: impl SessionStore) -> Self {
+        self.session_store = Some(SharedSessionStore::new(store, self.store_timeout));
+        self
+    }
+
+    /// Sets how long an operation of the [session store](Self::session_store) may take. Default 2 s;
+    /// then the request is answered with 503 and `Retry-After`.
+    #[must_use]
+    pub fn store_timeout(mut self, timeout: Duration) -> Self {
+        self.store_timeout = timeout;
         self
     }
 
@@ -384,6 +428,13 @@ impl HttpConfig {
                 budget: EventBudget::new(self.max_event_bytes),
             })
         })
+    }
+
+    /// Returns the sessions of all nodes, where there is a store.
+    pub(super) fn stored_sessions(&self) -> Option<StoredSessions> {
+        let store = self.session_store.clone()?;
+        let store = store.deadline(self.store_timeout);
+        Some(StoredSessions::new(store, self.session_idle_timeout))
     }
 
     /// Returns the paths beside that of the endpoint.

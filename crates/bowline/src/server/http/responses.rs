@@ -68,6 +68,12 @@ pub(super) fn too_many_sessions(too_many: TooManySessions) -> HttpRefusal {
     unavailable("too many sessions, try again later", too_many.retry_after)
 }
 
+/// The refusal of a request whose session may be in a store that can't be used now.
+pub(super) fn store_unavailable() -> HttpRefusal {
+    let message = "the session store is not available, try again later";
+    unavailable(message, RETRY_AFTER)
+}
+
 /// Returns the refusal of a request beyond the limit on streams of a session.
 pub(super) fn too_many_streams() -> HttpRefusal {
     unavailable("the session has too many open requests", RETRY_AFTER)

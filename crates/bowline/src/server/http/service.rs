@@ -1,4 +1,7 @@
-//! The tower service: an HTTP request in, an HTTP response out.
+//! The tower service: an HTTP request in, an HTTP response out. `session_lookup` finds the session of
+//! a request.
+
+mod session_lookup;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -12,8 +15,8 @@ use ::http::request::Parts;
 use ::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use bowline_proto::Carrier;
 use bowline_proto::server::{
-    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Refusal, RequestSession, Routed,
-    RouterConfig, SessionConfig, SessionRecord, route, route_handshake_request,
+    HandshakeHttpConfig, HandshakeHttpRequest, HandshakeRoute, Refusal, Routed, RouterConfig,
+    SessionConfig, route, route_handshake_request,
 };
 use bowline_types::RequestId;
 use bowline_types::capabilities::ServerCapabilities;
@@ -23,6 +26,7 @@ use http_body::Body;
 use tokio::time::timeout;
 use tower_service::Service;
 
+use self::session_lookup::{FoundSession, SessionUse};
 use super::HttpConfig;
 use super::body::{Events, HttpBody, OpenStream, read_body};
 use super::body_budget::BodyBudget;
@@ -45,7 +49,6 @@ use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
 use crate::server::session::{
     HttpSessionStart, LogSettings, PostMessage, SessionRemains, SessionShared, StreamStart,
-    StreamsRecord,
 };
 
 /// A server as a tower service: it answers the HTTP requests of one endpoint. Clones share one
@@ -169,8 +172,8 @@ impl Inner {
             Ok(None) => match self.config.authenticate_request(&mut parts).await {
                 Ok(()) if self.core.sessions.has_ended() => self.refuse(server_ends()),
                 Ok(()) if parts.method == Method::POST => self.post(parts, body).await,
-                Ok(()) if parts.method == Method::GET => self.get(&parts),
-                Ok(()) => self.delete(&parts),
+                Ok(()) if parts.method == Method::GET => self.get(&parts).await,
+                Ok(()) => self.delete(&parts).await,
                 Err(refusal) => self.refuse(refusal),
             },
             Ok(Some(preflight)) => preflight.map(|()| HttpBody::empty()),
@@ -246,23 +249,46 @@ impl Inner {
                 self.open_session(post, message).await
             }
             Target::Handshake(HandshakeRoute::Respond(target), message) => {
-                let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
-                else {
-                    return self.refuse(Refusal::unknown_session(request_id(&message)).into());
+                let principal = post.principal.as_ref();
+                let found = self.find_session(&target, principal, SessionUse::Message);
+                let FoundSession {
+                    session,
+                    lease,
+                    saved,
+                } = match found.await {
+                    Ok(Some(found)) => found,
+                    Ok(None) => {
+                        return self.refuse(Refusal::unknown_session(request_id(&message)).into());
+                    }
+                    Err(refusal) => return self.refuse(refusal),
                 };
                 if session.open_streams() >= self.config.max_streams_per_session {
                     return self.refuse(too_many_streams());
                 }
                 let message = PostMessage::Session(message);
-                self.serve(post, message, session, false, lease).await
+                let response = self.serve(post, message, session, false, lease).await;
+                match self.save_changes(saved).await {
+                    Ok(()) => response,
+                    Err(refusal) => self.refuse(refusal),
+                }
             }
             Target::Handshake(HandshakeRoute::Accept(target), message) => {
-                let Some((session, lease)) = self.find_session(&target, post.principal.as_ref())
-                else {
-                    return self.refuse(Refusal::unknown_session(None).into());
+                let principal = post.principal.as_ref();
+                let found = self.find_session(&target, principal, SessionUse::Message);
+                let FoundSession {
+                    session,
+                    lease,
+                    saved,
+                } = match found.await {
+                    Ok(Some(found)) => found,
+                    Ok(None) => return self.refuse(Refusal::unknown_session(None).into()),
+                    Err(refusal) => return self.refuse(refusal),
                 };
                 drop(run(post, PostMessage::Session(message), session, false, lease).await);
-                accepted()
+                match self.save_changes(saved).await {
+                    Ok(()) => accepted(),
+                    Err(refusal) => self.refuse(refusal),
+                }
             }
             // A notification of the stateless era. A POST has no other route.
             Target::Handshake(_, _) => accepted(),
@@ -351,15 +377,15 @@ impl Inner {
             Ok(id) => id,
             Err(refusal) => return self.refuse(refusal),
         };
-        match self.sessions.insert(id.clone(), &session) {
-            Ok(_lease) => with_session_id(json(response), &id),
-            Err(too_many) => self.refuse(too_many_sessions(too_many)),
+        match self.add_session(&id, &session).await {
+            Ok(()) => with_session_id(json(response), &id),
+            Err(refusal) => self.refuse(refusal),
         }
     }
 
     /// Opens the stream of a session for messages that belong to no request, or resumes any of its
     /// streams.
-    fn get(self: &Arc<Self>, parts: &Parts) -> Response<HttpBody> {
+    async fn get(self: &Arc<Self>, parts: &Parts) -> Response<HttpBody> {
         let headers = mcp_headers(&parts.headers);
         let routed = route_handshake_request(&self.handshake, HandshakeHttpRequest::Get, &headers);
         let target = match routed {
@@ -372,16 +398,25 @@ impl Inner {
             return self.not_offered(&parts.method);
         }
         let principal = parts.extensions.get::<Principal>();
-        let Some((session, lease)) = self.find_session(&target, principal) else {
-            return self.refuse(Refusal::unknown_session(None).into());
-        };
-        let opened = match last_event_id(&parts.headers) {
-            Ok(None) => session.open_server_stream(),
-            Ok(Some(last)) => match session.resume_stream(last) {
-                Ok(resumed) => Some(resumed),
-                Err(error) => return self.refuse(error.refusal().into()),
-            },
+        let last = match last_event_id(&parts.headers) {
+            Ok(last) => last,
             Err(refusal) => return self.refuse(refusal),
+        };
+        // Only the node that has sent an event can go on after it.
+        let usage = match last {
+            Some(_) => SessionUse::Message,
+            None => SessionUse::Stream,
+        };
+        let found = self.find_session(&target, principal, usage);
+        let FoundSession { session, lease, .. } = match found.await {
+            Ok(Some(found)) => found,
+            Ok(None) => return self.refuse(Refusal::unknown_session(None).into()),
+            Err(refusal) => return self.refuse(refusal),
+        };
+        let opened = match last.map(|last| session.resume_stream(last)) {
+            None => session.open_server_stream(),
+            Some(Ok(resumed)) => Some(resumed),
+            Some(Err(error)) => return self.refuse(error.refusal().into()),
         };
         let Some((id, start)) = opened else {
             return self.not_offered(&parts.method);
@@ -400,16 +435,16 @@ impl Inner {
     }
 
     /// Ends a session.
-    fn delete(&self, parts: &Parts) -> Response<HttpBody> {
+    async fn delete(&self, parts: &Parts) -> Response<HttpBody> {
         let headers = mcp_headers(&parts.headers);
         let request = HandshakeHttpRequest::Delete;
         match route_handshake_request(&self.handshake, request, &headers) {
             Ok(HandshakeRoute::EndSession(id)) => {
                 let principal = parts.extensions.get::<Principal>();
-                if self.sessions.remove(&id, principal) {
-                    no_content()
-                } else {
-                    self.refuse(Refusal::unknown_session(None).into())
+                match self.end_session(&id, principal).await {
+                    Ok(true) => no_content(),
+                    Ok(false) => self.refuse(Refusal::unknown_session(None).into()),
+                    Err(refusal) => self.refuse(refusal),
                 }
             }
             Ok(_) => self.not_offered(&parts.method),
@@ -433,33 +468,6 @@ impl Inner {
             log: log.cloned(),
         };
         SessionShared::for_http(Arc::clone(&self.core), start)
-    }
-
-    /// Finds the session of a request. On a server without sessions it is one of its own.
-    fn find_session(
-        &self,
-        target: &RequestSession,
-        principal: Option<&Principal>,
-    ) -> Option<(Arc<SessionShared>, Option<SessionLease>)> {
-        let resume = |remains, log| {
-            self.begin(
-                self.session_config(),
-                principal.cloned(),
-                Some(remains),
-                log,
-            )
-        };
-        let Some(id) = &target.id else {
-            let remains = SessionRemains {
-                record: SessionRecord::new(target.revision),
-                client: None,
-                streams: StreamsRecord::default(),
-            };
-            return Some((resume(remains, None), None));
-        };
-        let resume = |remains| resume(remains, self.log.as_ref());
-        let lease = self.sessions.lease(id, principal, resume)?;
-        Some((Arc::clone(lease.session()), Some(lease)))
     }
 
     /// Returns the configuration of a session that begins now. Sessions share it while the

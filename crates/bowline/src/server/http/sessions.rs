@@ -1,7 +1,10 @@
 //! The sessions of the handshake era over HTTP.
 //!
 //! A session is live while it is used: then it has a [`SessionShared`]. Soon after, if nothing is
-//! open in it, it is only its record in this map. One that is not used for long expires.
+//! open in it, it is only its record in this map. One that is not used for long expires. Where
+//! several nodes share a store, `claims` has what this node may do with each session.
+
+mod claims;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,17 +15,20 @@ use bowline_proto::server::SessionId;
 use tokio::time::sleep;
 
 use super::config::HttpConfig;
+use super::stored_sessions::StoredSessions;
 use crate::clock::Clock;
 use crate::server::principal::Principal;
 use crate::server::session::{SessionRemains, SessionShared};
 use crate::server::session_set::ShutdownMode;
+use crate::server::store::Stamp;
+use claims::{Claim, StoreWork};
 
 /// How long a session stays live after its last use, so that one that is used again and again
 /// isn't rebuilt each time.
 const LIVE_TIME: Duration = Duration::from_secs(1);
 
 /// How long a session may stay without `notifications/initialized` and without another request.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(60);
+pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(60);
 
 /// The longest pause between two looks at the sessions.
 const MAX_SWEEP_INTERVAL: Duration = Duration::from_secs(60);
@@ -33,6 +39,7 @@ pub(super) struct SessionMap {
     clock: Clock,
     max_sessions: usize,
     idle_timeout: Duration,
+    stored: Option<StoredSessions>,
     state: Mutex<State>,
 }
 
@@ -51,6 +58,8 @@ struct Entry {
     /// When it was last used, while nothing uses it.
     last_used: Instant,
     state: EntryState,
+    /// Set where the session is in a store.
+    claim: Option<Claim>,
 }
 
 #[derive(Debug)]
@@ -95,6 +104,7 @@ impl SessionMap {
             clock,
             max_sessions: config.max_sessions,
             idle_timeout: config.session_idle_timeout,
+            stored: config.stored_sessions(),
             state: Mutex::default(),
         })
     }
@@ -105,7 +115,7 @@ impl SessionMap {
     }
 
     /// Checks that there is room for one more session.
-    pub(super) fn check_room(&self) -> Result<(), TooManySessions> {
+    pub(super) fn check_room(self: &Arc<Self>) -> Result<(), TooManySessions> {
         let now = self.clock.now();
         {
             let state = self.lock();
@@ -121,7 +131,11 @@ impl SessionMap {
         }
         // Some may have expired since the sweeper has looked. It goes on until it sees that there
         // are none.
-        self.sweep();
+        let (work, _) = self.sweep();
+        if !work.is_empty() {
+            let sessions = Arc::clone(self);
+            tokio::spawn(async move { sessions.run_store_work(work).await });
+        }
         let mut state = self.lock();
         if state.sessions.len() < self.max_sessions {
             return Ok(());
@@ -133,12 +147,14 @@ impl SessionMap {
         Err(TooManySessions::until(now, next))
     }
 
-    /// Adds a session that has just begun.
+    /// Adds a session that has just begun, or that this node has claimed with that stamp.
     pub(super) fn insert(
         self: &Arc<Self>,
         id: SessionId,
         shared: &Arc<SessionShared>,
+        stamp: Option<Stamp>,
     ) -> Result<SessionLease, TooManySessions> {
+        let now = self.clock.now();
         let mut state = self.lock();
         if state.sessions.len() >= self.max_sessions {
             return Err(TooManySessions {
@@ -147,11 +163,12 @@ impl SessionMap {
         }
         let entry = Entry {
             principal: shared.principal.clone(),
-            last_used: self.clock.now(),
+            last_used: now,
             state: EntryState::Live {
                 shared: Arc::clone(shared),
                 leases: 1,
             },
+            claim: stamp.map(|stamp| Claim::new(stamp, now)),
         };
         state.sessions.insert(id.clone(), entry);
         if !state.has_sweeper {
@@ -211,14 +228,17 @@ impl SessionMap {
     }
 
     /// Removes sessions that have expired or ended, and reduces those that nothing uses to their
-    /// records. Returns when to look again, or `None` if there are no sessions.
-    fn sweep(&self) -> Option<Duration> {
+    /// records. Returns what has to be done in the store, and when to look again, or `None` if there
+    /// are no sessions.
+    fn sweep(&self) -> (StoreWork, Option<Duration>) {
         let now = self.clock.now();
         let mut next = MAX_SWEEP_INTERVAL;
         let mut expired = Vec::new();
+        let mut work = StoreWork::default();
         let mut state = self.lock();
-        state.sessions.retain(|_, entry| {
+        state.sessions.retain(|id, entry| {
             if entry.is_leased() {
+                next = next.min(work.note(id, entry, now));
                 return true;
             }
             entry.try_idle(now);
@@ -228,6 +248,7 @@ impl SessionMap {
                 return false;
             }
             next = next.min(if entry.is_live() { LIVE_TIME } else { left });
+            next = next.min(work.note(id, entry, now));
             true
         });
         let is_empty = state.sessions.is_empty();
@@ -241,7 +262,7 @@ impl SessionMap {
         for session in expired {
             session.end();
         }
-        (!is_empty).then_some(next.max(LIVE_TIME))
+        (work, (!is_empty).then_some(next.max(LIVE_TIME)))
     }
 
     fn expires_at(&self, entry: &Entry) -> Instant {
@@ -376,6 +397,8 @@ async fn sweep_until_empty(sessions: Arc<SessionMap>) {
     let mut next = Some(LIVE_TIME);
     while let Some(pause) = next {
         sleep(pause).await;
-        next = sessions.sweep();
+        let (work, pause) = sessions.sweep();
+        sessions.run_store_work(work).await;
+        next = pause;
     }
 }

@@ -240,6 +240,17 @@ pub(in super::super) struct SessionRemains {
     pub(in super::super) streams: StreamsRecord,
 }
 
+impl SessionRemains {
+    /// Creates what is kept of a session that had no streams on this node.
+    pub(in super::super) fn of(record: SessionRecord, client: Option<Arc<ClientInfo>>) -> Self {
+        Self {
+            record,
+            client,
+            streams: new_streams(),
+        }
+    }
+}
+
 /// How a session over HTTP begins.
 pub(in super::super) struct HttpSessionStart {
     pub(in super::super) config: Arc<SessionConfig>,
@@ -271,7 +282,7 @@ impl SessionShared {
                 let session = Session::resume(now, config, remains.record);
                 (session, remains.client, remains.streams)
             }
-            None => (Session::new(now, config), None, new_streams(log.is_some())),
+            None => (Session::new(now, config), None, new_streams()),
         };
         let streams = ResponseStreams::new(log, streams, session.revision());
         let mut core =
@@ -620,17 +631,12 @@ impl SessionCore {
     }
 }
 
-/// Returns where the numbers of a session's streams begin. With resumption that is somewhere: the id
-/// of an event of another session then names no stream of this one.
-fn new_streams(can_resume: bool) -> StreamsRecord {
+/// Returns where the numbers of a session's streams begin. That is somewhere: the id of an event of
+/// another session, or of another node, then names no stream of this one.
+fn new_streams() -> StreamsRecord {
     const MAX_FIRST: u64 = 1 << 48;
-    let last_id = if can_resume {
-        RandomState::new().hash_one(0) % MAX_FIRST
-    } else {
-        0
-    };
     StreamsRecord {
-        last_id,
+        last_id: RandomState::new().hash_one(0) % MAX_FIRST,
         server_stream: None,
     }
 }
