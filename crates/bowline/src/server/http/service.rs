@@ -398,14 +398,11 @@ impl Inner {
             return self.not_offered(&parts.method);
         }
         let principal = parts.extensions.get::<Principal>();
-        let last = match last_event_id(&parts.headers) {
-            Ok(last) => last,
-            Err(refusal) => return self.refuse(refusal),
-        };
+        let last = last_event_id(&parts.headers);
         // Only the node that has sent an event can go on after it.
         let usage = match last {
-            Some(_) => SessionUse::Message,
-            None => SessionUse::Stream,
+            Ok(None) => SessionUse::Stream,
+            Ok(Some(_)) | Err(_) => SessionUse::Message,
         };
         let found = self.find_session(&target, principal, usage);
         let FoundSession { session, lease, .. } = match found.await {
@@ -413,10 +410,11 @@ impl Inner {
             Ok(None) => return self.refuse(Refusal::unknown_session(None).into()),
             Err(refusal) => return self.refuse(refusal),
         };
-        let opened = match last.map(|last| session.resume_stream(last)) {
-            None => session.open_server_stream(),
-            Some(Ok(resumed)) => Some(resumed),
-            Some(Err(error)) => return self.refuse(error.refusal().into()),
+        let opened = match last.map(|last| last.map(|last| session.resume_stream(last))) {
+            Ok(None) => session.open_server_stream(),
+            Ok(Some(Ok(resumed))) => Some(resumed),
+            Ok(Some(Err(error))) => return self.refuse(error.refusal().into()),
+            Err(refusal) => return self.refuse(refusal),
         };
         let Some((id, start)) = opened else {
             return self.not_offered(&parts.method);
