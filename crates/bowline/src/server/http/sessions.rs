@@ -170,10 +170,15 @@ impl SessionMap {
             },
             claim: stamp.map(|stamp| Claim::new(stamp, now)),
         };
-        state.sessions.insert(id.clone(), entry);
+        let replaced = state.sessions.insert(id.clone(), entry);
         if !state.has_sweeper {
             state.has_sweeper = true;
             tokio::spawn(sweep_until_empty(Arc::clone(self)));
+        }
+        drop(state);
+        if let Some(replaced) = replaced {
+            // This node has claimed it twice at the same time: the stream is that of the last.
+            replaced.retire();
         }
         Ok(SessionLease {
             sessions: Arc::clone(self),
@@ -320,6 +325,9 @@ impl Entry {
     ) -> Option<Arc<SessionShared>> {
         if self.has_ended() {
             return None;
+        }
+        if let Some(claim) = &mut self.claim {
+            claim.note_use();
         }
         self.state = match std::mem::replace(&mut self.state, EntryState::Ended) {
             EntryState::Live { shared, leases } => EntryState::Live {

@@ -22,7 +22,7 @@ const BATCH: usize = 256;
 pub(in super::super) struct Claim {
     pub(in super::super) stamp: Stamp,
     checked: Instant,
-    /// `true` while the record of an idle session is not in the store.
+    /// `true` from each use until the record of the idle session is in the store.
     is_unwritten: bool,
     /// `true` if a change of the settings could not be written.
     pub(in super::super) is_unsaved: bool,
@@ -40,9 +40,14 @@ impl Claim {
         Self {
             stamp,
             checked: now,
-            is_unwritten: false,
+            is_unwritten: true,
             is_unsaved: false,
         }
+    }
+
+    /// Notes that the session is used: its record is not the one in the store any more.
+    pub(super) fn note_use(&mut self) {
+        self.is_unwritten = true;
     }
 }
 
@@ -60,7 +65,6 @@ impl StoreWork {
         };
         match &entry.state {
             EntryState::Live { .. } => {
-                claim.is_unwritten = true;
                 if !is_leased {
                     return Duration::MAX;
                 }
@@ -85,6 +89,15 @@ impl StoreWork {
             }
             EntryState::Idle(_) if claim.is_unwritten => Duration::ZERO,
             EntryState::Idle(_) | EntryState::Ended => Duration::MAX,
+        }
+    }
+}
+
+impl Entry {
+    /// Ends the stream of a GET. Requests that run go on.
+    pub(super) fn retire(self) {
+        if let EntryState::Live { shared, .. } = self.state {
+            shared.end_server_stream();
         }
     }
 }
@@ -134,12 +147,8 @@ impl SessionMap {
         }
         let retired = state.sessions.remove(id);
         drop(state);
-        if let Some(Entry {
-            state: EntryState::Live { shared, .. },
-            ..
-        }) = retired
-        {
-            shared.end_server_stream();
+        if let Some(retired) = retired {
+            retired.retire();
         }
     }
 
