@@ -63,6 +63,12 @@ impl HttpRefusal {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
+    /// Creates a refusal with 400 of a body that is no JSON.
+    pub(super) fn malformed_body(message: &str) -> Self {
+        let error = ErrorObject::new(codes::PARSE_ERROR, message);
+        Self::with_body(StatusCode::BAD_REQUEST, None, error)
+    }
+
     /// Creates a refusal with 403.
     pub(super) fn forbidden(kind: RefusalKind, message: impl fmt::Display) -> Self {
         Self::new(StatusCode::FORBIDDEN, message).counted_as(kind)
