@@ -35,6 +35,18 @@ pub(super) enum RefusalKind {
     Other,
 }
 
+impl RefusalKind {
+    /// Returns what is wrong with the request, for the log.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Authentication => "authentication",
+            Self::Other => "other",
+        }
+    }
+}
+
 impl HttpRefusal {
     /// Creates a refusal without headers of its own. `message` is shortened to 1 KiB.
     pub(super) fn new(status: StatusCode, message: impl fmt::Display) -> Self {
