@@ -208,13 +208,13 @@ With --http the URL of the endpoint is printed on stdout as soon as clients can 
 with --legacy-sse the URL of that transport on the next line; with --json both are printed as
 {"url": …, "legacy_sse_url": …}. Only this machine can reach the server, unless ADDR is an
 address of another interface (0.0.0.0:8000 is all of them) and --allowed-host names the host
-in the URL that clients use. There is no authorization and no TLS. /healthz and /readyz are for
-load balancers.
+in the URL that clients use, with its port unless that is 80 or 443. There is no authorization
+and no TLS. /healthz and /readyz are for load balancers.
 
 Examples:
   bowline serve demo
   bowline serve demo --http
-  bowline serve demo --http 0.0.0.0:8000 --allowed-host mcp.example.com
+  bowline serve demo --http 0.0.0.0:8000 --allowed-host mcp.example.com:8000
 
 Exit codes:
   0  stdin ended, or a signal was received

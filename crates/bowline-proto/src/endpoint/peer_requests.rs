@@ -257,7 +257,11 @@ impl<E: EndpointEvent> Endpoint<E> {
             message = self.composer.error(id, &error);
         }
         // A refusal of the stateless era before a handler has its status in `Refusal`.
-        message.status = error_status(error, false);
+        message.status = match id {
+            Some(_) => error_status(error, false),
+            // The body as a whole can't be accepted (TR-36).
+            None => 400,
+        };
         self.send_response(to, id, message);
     }
 }

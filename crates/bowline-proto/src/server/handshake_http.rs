@@ -213,7 +213,9 @@ impl Visitor<'_, '_> {
     fn session(&self) -> Result<SessionId, Refusal> {
         self.once(RepeatedHeader::SessionId)?;
         let Some(text) = self.headers.session_id else {
-            return Err(self.refuse("the header Mcp-Session-Id is missing"));
+            return Err(self.refuse(
+                "the header Mcp-Session-Id is missing (the response to initialize has it)",
+            ));
         };
         // The id may be a secret: the error does not repeat it.
         SessionId::new(text).map_err(|bad| self.refuse(format!("the header Mcp-Session-Id {bad}")))

@@ -23,7 +23,11 @@ impl Refusal {
     /// Creates the refusal for an unknown or expired session: 404, on which a client begins a new
     /// one. `id` is that of the request, if the message is one.
     pub fn unknown_session(id: Option<RequestId>) -> Self {
-        Self::handshake_error(404, id, "unknown or expired session")
+        Self::handshake_error(
+            404,
+            id,
+            "unknown or expired session (begin a new one with initialize)",
+        )
     }
 
     /// Creates a refusal in the handshake era, which has no code for it but that of JSON-RPC. A

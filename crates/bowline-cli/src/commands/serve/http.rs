@@ -33,7 +33,7 @@ pub(super) async fn serve(
     if !address.ip().to_canonical().is_loopback() && !settings.has_hosts {
         printer.warning(
             &format!("listening on {address}, but only requests to localhost are answered"),
-            Some("`--allowed-host HOST` names a host by which clients reach it"),
+            Some("`--allowed-host HOST:PORT` names the host in the URL that clients use"),
         );
     }
     if is_typed {

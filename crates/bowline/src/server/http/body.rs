@@ -351,7 +351,11 @@ where
         }
     });
     read.await?;
-    Ok(more.map(BytesMut::freeze).or(first).unwrap_or_default())
+    let body = more.map(BytesMut::freeze).or(first).unwrap_or_default();
+    if body.is_empty() {
+        return Err(BodyError::Empty);
+    }
+    Ok(body)
 }
 
 /// Why a body was not read.
@@ -363,6 +367,8 @@ pub(super) enum BodyError {
     TooSlow,
     /// Too much of other bodies is being received.
     NoRoom,
-    /// The client has disconnected.
+    /// It is malformed, or the client has disconnected.
     Lost,
+    /// There is none.
+    Empty,
 }

@@ -292,7 +292,8 @@ impl HttpConfig {
 
     /// Sets the most connections that are served at the same time. Default 1024; with HTTP/1.1 each
     /// may keep 64 KiB, with HTTP/2 1 MiB of bodies that are being received and 64 KiB for each
-    /// response.
+    /// response. Responses that are not streams are kept whole until their client has read them: one
+    /// with HTTP/1.1, up to 100 with HTTP/2.
     ///
     /// Beyond it the connection that has been without a request for the longest time is closed: at
     /// first one that has never sent a complete request head, and at last one that is still sending

@@ -45,6 +45,9 @@ use crate::transport::Stream;
 /// closed. Beyond them clients wait to be accepted.
 const MAX_EXCESS: usize = 64;
 
+/// The least time between two warnings that no client can be accepted.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
+
 /// How the connections of a server end.
 #[derive(Clone, Debug)]
 pub(in crate::server) struct Shutdown {
@@ -163,6 +166,7 @@ where
         });
         let mut pause = None;
         let mut delay = RETRY_DELAYS.0;
+        let mut warned_at: Option<Instant> = None;
         loop {
             let event = {
                 let mut accepted = pin!(listener.accept());
@@ -183,7 +187,11 @@ where
                     self.serve(stream);
                 }
                 AcceptEvent::Accepted(Err(error)) if is_transient(&error) => {
-                    tracing::warn!(%error, "accepting a client failed, trying again");
+                    // A client can make it fail as often as it likes.
+                    if warned_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
+                        warned_at = Some(Instant::now());
+                        tracing::warn!(%error, "accepting a client failed, trying again");
+                    }
                     if is_out_of_descriptors(&error) {
                         self.make_room();
                     }

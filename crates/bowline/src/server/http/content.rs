@@ -42,7 +42,8 @@ pub(super) fn check_get_accept(parts: &Parts) -> Result<(), HttpRefusal> {
     Err(not_acceptable("text/event-stream"))
 }
 
-/// Checks that there is only one length of the body. hyper removes a `Content-Length` beside
+/// Checks that there is only one length of the body, and that it isn't compressed: hyper reads any
+/// list of transfer codings that ends in `chunked` as if the others weren't there. hyper removes a `Content-Length` beside
 /// `Transfer-Encoding` and closes the connection afterwards; our connections put it back.
 pub(super) fn check_framing(parts: &Parts) -> Result<(), HttpRefusal> {
     let headers = &parts.headers;
@@ -51,7 +52,15 @@ pub(super) fn check_framing(parts: &Parts) -> Result<(), HttpRefusal> {
         let message = "Content-Length and Transfer-Encoding were both sent (send only one of them)";
         return Err(HttpRefusal::bad_request(message).closing());
     }
-    Ok(())
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next();
+    let is_chunked = first.is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if is_chunked && codings.next().is_none() {
+        return Ok(());
+    }
+    let shown = Shown(first.map_or(b"", |value| value.as_bytes()));
+    let message = format!("unsupported Transfer-Encoding {shown} (send the body unencoded)");
+    Err(HttpRefusal::bad_request(message).closing())
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {

@@ -35,6 +35,18 @@ pub(super) enum RefusalKind {
     Other,
 }
 
+impl RefusalKind {
+    /// Returns what is wrong with the request, for the log.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Authentication => "authentication",
+            Self::Other => "other",
+        }
+    }
+}
+
 impl HttpRefusal {
     /// Creates a refusal without headers of its own. `message` is shortened to 1 KiB.
     pub(super) fn new(status: StatusCode, message: impl fmt::Display) -> Self {
@@ -61,6 +73,12 @@ impl HttpRefusal {
     /// Creates a refusal with 400.
     pub(super) fn bad_request(message: impl fmt::Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Creates a refusal with 400 of a body that is no JSON.
+    pub(super) fn malformed_body(message: &str) -> Self {
+        let error = ErrorObject::new(codes::PARSE_ERROR, message);
+        Self::with_body(StatusCode::BAD_REQUEST, None, error)
     }
 
     /// Creates a refusal with 403.

@@ -86,6 +86,11 @@ fn unavailable(message: &str, retry_after: Duration) -> HttpRefusal {
 /// Returns the refusal of a request whose body was not read. The rest of it isn't.
 pub(super) fn unreadable_body(error: BodyError, config: &HttpConfig) -> HttpRefusal {
     let refusal = match error {
+        BodyError::Empty => {
+            return HttpRefusal::malformed_body(
+                "the request body is empty (send a JSON-RPC message)",
+            );
+        }
         BodyError::TooLarge => {
             let limit = config.max_body_bytes;
             let message = format_args!("the request body is larger than {limit} bytes");
@@ -100,7 +105,7 @@ pub(super) fn unreadable_body(error: BodyError, config: &HttpConfig) -> HttpRefu
             "too many large request bodies at once, try again later",
             RETRY_AFTER,
         ),
-        BodyError::Lost => HttpRefusal::bad_request("the request body is incomplete"),
+        BodyError::Lost => HttpRefusal::bad_request("the request body is incomplete, or malformed"),
     };
     refusal.closing()
 }

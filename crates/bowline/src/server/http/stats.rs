@@ -56,10 +56,15 @@ impl HttpCounters {
         }
     }
 
-    /// Counts a refusal. Once for each, where its response is made.
+    /// Counts a refusal, and logs it. Once for each, where its response is made.
     pub(super) fn count(&self, refusal: &HttpRefusal) {
-        if let Some(of_server) = &self.of_server {
-            of_server.count(refusal);
+        match &self.of_server {
+            Some(of_server) => of_server.count(refusal),
+            None => tracing::debug!(
+                status = refusal.status().as_u16(),
+                kind = refusal.kind.name(),
+                "HTTP request refused"
+            ),
         }
         let counter = match (refusal.kind, refusal.status().as_u16()) {
             (RefusalKind::Host, _) => &self.host,

@@ -65,6 +65,8 @@ impl PostMessage<'_> {
 pub(super) struct Drained {
     wakers: Vec<Waker>,
     cancelled: Vec<Context>,
+    /// Requests that the client has cancelled: no response follows.
+    unanswered: Vec<RequestKey>,
     inbound: Vec<InboundMessage>,
     notices: Vec<Notice>,
 }
@@ -160,6 +162,7 @@ impl SessionCore {
                 if let Some(streams) = &mut self.streams {
                     streams.forget_request(clock.now(), key);
                 }
+                drained.unanswered.push(key);
                 self.end_http_handler(key, clock, drained);
             }
             SessionEvent::RequestTimedOut(key) => self.end_http_handler(key, clock, drained),
@@ -326,7 +329,7 @@ impl SessionShared {
                 }
             }
             let drained = core.drain_http(self.clock);
-            core.expect_responses(now, stream, &drained.inbound);
+            core.expect_responses(now, stream, &drained);
             (stream, drained)
         };
         let mut now = now;
@@ -596,14 +599,16 @@ impl SessionCore {
     }
 
     /// Notes which responses a stream waits for. One without any ends at once: its message was
-    /// no request, or is answered already.
-    fn expect_responses(&mut self, now: Instant, stream: StreamId, inbound: &[InboundMessage]) {
+    /// no request, or is answered already, or is a batch that cancels its own requests.
+    fn expect_responses(&mut self, now: Instant, stream: StreamId, drained: &Drained) {
         let Some(streams) = &mut self.streams else {
             return;
         };
         let mut expects_none = true;
-        for message in inbound {
-            if let InboundMessage::Request { key, .. } = message {
+        for message in &drained.inbound {
+            if let InboundMessage::Request { key, .. } = message
+                && !drained.unanswered.contains(key)
+            {
                 streams.expect_response(stream, *key);
                 expects_none = false;
             }

@@ -173,8 +173,45 @@ async fn a_batch_is_answered_with_an_array() {
     assert_eq!(body.as_array().unwrap().len(), 2);
     let newer = client.open_session("2025-11-25", json!({})).await;
     let batch = json!([request(2, "ping", json!({}))]);
-    let body = newer.post(batch).await.json().await;
-    assert_eq!(body["error"]["code"], -32600);
+    let reply = newer.post(batch).await;
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.json().await["error"]["code"], -32600);
+}
+
+// proves: TR-36, F-JR-12
+#[tokio::test]
+async fn a_batch_with_too_many_messages_is_refused() {
+    let client = HttpClient::new(server());
+    let session = client.open_session("2025-03-26", json!({})).await;
+    for (count, status) in [(1000, 200), (1001, 400)] {
+        let pings: Vec<_> = (0..count)
+            .map(|id| request(id, "ping", json!({})))
+            .collect();
+        let reply = session.post(json!(pings)).await;
+        assert_eq!(reply.status, status, "{count}");
+    }
+}
+
+// proves: HS-10
+#[tokio::test]
+async fn a_batch_that_cancels_all_its_requests_ends_its_stream() {
+    let server = Server::new("test", "0").tool("wait", "", || async {
+        std::future::pending::<()>().await;
+    });
+    let client = HttpClient::new(server);
+    let session = client.open_session("2025-03-26", json!({})).await;
+    let cancel = |id| {
+        let params = json!({"requestId": id});
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+    };
+    let wait = |id| call(id, "wait", json!({}));
+    for batch in [
+        json!([wait(1), cancel(1)]),
+        json!([wait(1), wait(2), cancel(2), cancel(1)]),
+    ] {
+        let mut reply = session.post(batch).await;
+        assert_eq!(reply.next().await, None);
+    }
 }
 
 #[tokio::test]
@@ -203,4 +240,16 @@ async fn a_body_beyond_the_limit_is_refused() {
         let reply = client.send(client.request(Method::POST, body)).await;
         assert_eq!(reply.status, status);
     }
+}
+
+// proves: HS-3
+#[tokio::test]
+async fn an_empty_body_is_named_as_such() {
+    let client = HttpClient::new(server());
+    let reply = client.send(client.request(Method::POST, "")).await;
+    assert_eq!(reply.status, 400);
+    let error = reply.json().await;
+    assert_eq!(error["error"]["code"], -32700);
+    let expected = "the request body is empty (send a JSON-RPC message)";
+    assert_eq!(error["error"]["message"], expected);
 }

@@ -218,6 +218,11 @@ async fn framing_that_can_be_read_in_two_ways() {
         let request = request.header(second.split(':').next().unwrap(), value_of(second));
         request.body(chunked(&message))
     };
+    let encoded = |codings: &str| {
+        let request = call().without("Content-Length");
+        let request = request.header("Transfer-Encoding", codings);
+        request.body(chunked(&message))
+    };
     let many = (0..100).fold(call(), |request, index| {
         request.header(&format!("x-{index}"), "a")
     });
@@ -260,6 +265,13 @@ async fn framing_that_can_be_read_in_two_ways() {
         (
             "chunked not last",
             call().header("Transfer-Encoding", "chunked, gzip"),
+            400,
+        ),
+        ("an encoded body", encoded("gzip, chunked"), 400),
+        ("chunked twice", encoded("chunked, chunked"), 400),
+        (
+            "chunked in two headers",
+            encoded("chunked").header("Transfer-Encoding", "chunked"),
             400,
         ),
         ("folded", call().header("x-a", "b\r\n c"), 400),

@@ -5,7 +5,8 @@
 //! - A client that has shut down its writing side gets its answer, though on TCP it looks the same
 //!   as one that is gone, whose request is to be cancelled. An interim response distinguishes the two:
 //!   the system of a client that is gone answers it with a reset, which the next write finds.
-//!   100 is the one that all clients skip. Once a response has begun there can't be one; a client
+//!   100 is the one that all clients skip. It may have ended its side long before its request is looked
+//!   at, behind others that were sent with it, so that the service gets a moment to take the body. Once a response has begun there can't be one; a client
 //!   that ends its side then is gone.
 //! - A request that is refused before it was read: closing at once would reset the stream, and with
 //!   it the answer that the client has not read yet. So what it still sends is dropped for a while.
@@ -78,11 +79,18 @@ impl ConnectionIo {
             if !self.state.is_serving() {
                 return Poll::Ready(Ok(()));
             }
-            ready!(self.poll_probe(cx))?;
+            let is_request_received = self.state.is_request_received();
+            if is_request_received {
+                ready!(self.poll_probe(cx))?;
+            }
             let Input::HalfClosed(probe) = &mut self.input else {
                 return Poll::Ready(Ok(()));
             };
             ready!(probe.timer.as_mut().poll(cx));
+            if !is_request_received {
+                // The body ends before it is complete.
+                return Poll::Ready(Ok(()));
+            }
             probe.interval = (probe.interval * 2).min(PROBE_INTERVALS.1);
             let next = Instant::now() + probe.interval;
             probe.timer.as_mut().reset(next);

@@ -283,15 +283,19 @@ impl ConnectionState {
         since.is_some_and(|since| since + timeouts.idle <= Instant::now())
     }
 
-    /// Returns `true` if a client that sends nothing more may be waiting for its response: it has
-    /// sent a whole request of HTTP/1.1 which is not answered yet. HTTP/1.0 has no interim
-    /// responses, which are needed to find out if the client is still there.
+    /// Returns `true` if a client that sends nothing more may be waiting for its response: its
+    /// request of HTTP/1.1 is not answered yet. HTTP/1.0 has no interim responses, which are needed
+    /// to find out if the client is still there.
     pub(super) fn awaits_response(&self) -> bool {
         let state = self.state();
         matches!(state.phase, Phase::Serving { .. })
             && state.version == Some(Version::HTTP_11)
-            && state.exchange.is_body_received
             && !state.exchange.has_response_begun
+    }
+
+    /// Returns `true` if the service has taken the whole request.
+    pub(super) fn is_request_received(&self) -> bool {
+        self.state().exchange.is_body_received
     }
 
     pub(super) fn has_response_begun(&self) -> bool {

@@ -55,3 +55,31 @@ async fn a_refused_client_can_read_its_answer() {
     assert_eq!(response(&mut stream).await.0, 404);
     server.shut_down().await;
 }
+
+#[tokio::test]
+async fn a_half_closed_client_gets_the_answers_of_all_its_requests() {
+    for (framing, body) in [
+        ("content-length: 4", "abcd"),
+        ("transfer-encoding: chunked", "4\r\nabcd\r\n0\r\n\r\n"),
+    ] {
+        let server = Server::start(HttpConfig::new()).await;
+        let mut stream = server.connect().await;
+        let request = format!("POST /mcp?slow HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n{body}");
+        stream
+            .write_all(request.repeat(3).as_bytes())
+            .await
+            .unwrap();
+        stream.shutdown().await.unwrap();
+        let mut answering = Box::pin(closed(&mut stream));
+        for _ in 0..3 {
+            // The connection is closed instead if a request is taken for one that was given up.
+            tokio::select! {
+                () = server.began() => server.state.permits.add_permits(1),
+                answers = &mut answering => panic!("{}", String::from_utf8_lossy(&answers)),
+            }
+        }
+        let answers = String::from_utf8(answering.await).unwrap();
+        assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 3, "{answers}");
+        server.shut_down().await;
+    }
+}
