@@ -424,6 +424,15 @@ impl EventLog {
         self.kept.waiting_bytes() + self.kept.unread_bytes()
     }
 
+    /// Returns what the log costs: the bytes that are kept, and those of streams that are remembered.
+    pub fn cost(&self) -> usize {
+        self.bytes() + self.stream_cost()
+    }
+
+    fn stream_cost(&self) -> usize {
+        self.streams.len() * EventLogConfig::STREAM_OVERHEAD
+    }
+
     /// Returns the counters.
     pub const fn stats(&self) -> EventLogStats {
         self.stats

@@ -17,11 +17,18 @@ pub struct EventLogConfig {
     /// 33 MiB: two messages of the largest size. Beyond it the connection that has
     /// waited longest is given up; it can be resumed as long as its events are kept.
     pub unread_bytes: usize,
+    /// Bytes that [`shed`](super::EventLog::shed) leaves for clients that are not connected, with those
+    /// of streams that are remembered. Default 64 KiB.
+    pub unshared_bytes: usize,
+    /// Bytes that [`shed`](super::EventLog::shed) leaves for connected clients, beside final responses,
+    /// all of which it leaves. Default 1 MiB: a connection that reads must not be given up for what
+    /// other sessions keep, and what it can't read in time must not be much.
+    pub unshared_unread_bytes: usize,
     /// How long an event is kept, read or not. Default 5 min: longer than the waits between a
     /// client's attempts to connect. A stream that has ended is remembered for twice as long, to
     /// report what has happened to its events.
     pub age: Duration,
-    /// Streams that are remembered, at some 200 bytes each. Default 1000. Beyond it those that
+    /// Streams that are remembered, at [`STREAM_OVERHEAD`](Self::STREAM_OVERHEAD) each. Default 1000. Beyond it those that
     /// ended first are forgotten; if none has ended, no stream can be opened.
     pub streams: usize,
 }
@@ -29,6 +36,9 @@ pub struct EventLogConfig {
 impl EventLogConfig {
     /// The cost of an event beside its message, in bytes.
     pub const EVENT_OVERHEAD: usize = 128;
+
+    /// The cost of a stream that is remembered, in bytes.
+    pub const STREAM_OVERHEAD: usize = 512;
 }
 
 impl Default for EventLogConfig {
@@ -37,6 +47,8 @@ impl Default for EventLogConfig {
             events: 1000,
             bytes: 1024 * 1024,
             unread_bytes: 33 * 1024 * 1024,
+            unshared_bytes: 64 * 1024,
+            unshared_unread_bytes: 1024 * 1024,
             age: Duration::from_secs(5 * 60),
             streams: 1000,
         }

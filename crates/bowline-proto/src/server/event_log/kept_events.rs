@@ -11,6 +11,8 @@ use crate::time::Instant;
 pub(super) enum Class {
     /// It was appended while a client was connected that will read it: it goes when it is read.
     Unread,
+    /// As before, and it is a final response.
+    UnreadResponse,
     /// A final response that was not fetched: it goes last.
     Response,
     /// For a client that comes back: the oldest goes first.
@@ -27,6 +29,7 @@ pub(super) type Order = u64;
 pub(super) struct KeptEvents {
     events: BTreeMap<Order, Kept>,
     unread: ClassIndex,
+    unread_responses: ClassIndex,
     responses: ClassIndex,
     history: ClassIndex,
     oversize: ClassIndex,
@@ -95,6 +98,7 @@ impl KeptEvents {
     pub(super) fn oldest_of(&self, class: Class) -> Option<Order> {
         let index = match class {
             Class::Unread => &self.unread,
+            Class::UnreadResponse => &self.unread_responses,
             Class::Response => &self.responses,
             Class::History => &self.history,
             Class::Oversize => &self.oversize,
@@ -102,7 +106,19 @@ impl KeptEvents {
         index.orders.first().copied()
     }
 
+    /// Returns the oldest event that a connection will read.
+    pub(super) fn oldest_unread(&self) -> Option<Order> {
+        let unread = self.oldest_of(Class::Unread).into_iter();
+        unread.chain(self.oldest_of(Class::UnreadResponse)).min()
+    }
+
+    /// Returns the bytes of all events that connections will read.
     pub(super) fn unread_bytes(&self) -> usize {
+        self.unread.bytes + self.unread_responses.bytes
+    }
+
+    /// Returns the bytes of those that are no final responses.
+    pub(super) fn unread_message_bytes(&self) -> usize {
         self.unread.bytes
     }
 
@@ -113,7 +129,7 @@ impl KeptEvents {
 
     /// Returns the number of events that no connection will read.
     pub(super) fn waiting(&self) -> usize {
-        self.events.len() - self.unread.orders.len()
+        self.events.len() - self.unread.orders.len() - self.unread_responses.orders.len()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -123,6 +139,7 @@ impl KeptEvents {
     const fn index(&mut self, class: Class) -> &mut ClassIndex {
         match class {
             Class::Unread => &mut self.unread,
+            Class::UnreadResponse => &mut self.unread_responses,
             Class::Response => &mut self.responses,
             Class::History => &mut self.history,
             Class::Oversize => &mut self.oversize,

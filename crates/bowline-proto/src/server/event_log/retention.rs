@@ -3,6 +3,7 @@
 use super::EventLog;
 use super::kept_events::{Class, Order};
 use super::record::{EventData, Removal};
+use super::stream::Stream;
 use crate::defect::{self, Defect};
 use crate::outbox::StreamId;
 use crate::time::Instant;
@@ -35,7 +36,7 @@ impl EventLog {
     /// Gives up connections that read too slowly, and removes events beyond the limits.
     pub(super) fn enforce_limits(&mut self) {
         while self.kept.unread_bytes() > self.config.unread_bytes
-            && let Some(order) = self.kept.oldest_of(Class::Unread)
+            && let Some(order) = self.kept.oldest_unread()
             && self.give_up_reader(order)
         {}
         while let Some(order) = self.kept.oldest_of(Class::Oversize) {
@@ -53,21 +54,49 @@ impl EventLog {
     }
 
     /// Removes about this many bytes: events for clients that are not connected, the oldest first,
-    /// and then gives up the connection that has waited longest. For a limit on several logs.
+    /// and then gives up the connection that has waited longest. For a limit on several logs: what the
+    /// configuration calls unshared stays.
     pub fn shed(&mut self, now: Instant, bytes: usize) {
         self.handle_timeout(now);
-        let target = self.bytes().saturating_sub(bytes);
-        while self.bytes() > target {
+        let target = self.cost().saturating_sub(bytes);
+        self.forget_empty(target);
+        while self.cost() > target {
             let waiting = self.kept.oldest_of(Class::History);
             let waiting = waiting.or_else(|| self.kept.oldest_of(Class::Response));
-            if let Some(order) = waiting {
+            if let Some(order) = waiting
+                && self.has_to_shed()
+            {
                 self.remove_through(order, Removal::Evicted);
                 continue;
             }
-            let unread = self.kept.oldest_of(Class::Unread);
-            if !unread.is_some_and(|order| self.give_up_reader(order)) {
+            let unread = self.kept.oldest_unread();
+            if self.kept.unread_message_bytes() <= self.config.unshared_unread_bytes
+                || !unread.is_some_and(|order| self.give_up_reader(order))
+            {
+                break;
+            }
+        }
+        self.forget_empty(target);
+    }
+
+    /// Returns `true` if more is kept for clients that are not connected than is unshared.
+    fn has_to_shed(&self) -> bool {
+        self.kept.waiting_bytes() + self.stream_cost() > self.config.unshared_bytes
+    }
+
+    /// Forgets streams that have ended and of which no event is kept, those that ended first, while the
+    /// log costs more than `target` and more than what is unshared.
+    fn forget_empty(&mut self, target: usize) {
+        let is_empty = |stream: &Stream| stream.orders.is_empty() && stream.reader.is_none();
+        let ended = self.ended.iter();
+        let empty = ended.filter(|(_, stream)| self.streams.get(stream).is_some_and(is_empty));
+        let empty: Vec<(Order, StreamId)> = empty.map(|(order, id)| (*order, *id)).collect();
+        for (order, stream) in empty {
+            if self.cost() <= target || !self.has_to_shed() {
                 return;
             }
+            self.ended.remove(&order);
+            self.forget(stream);
         }
     }
 

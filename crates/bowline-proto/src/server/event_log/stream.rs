@@ -106,11 +106,14 @@ impl Stream {
         let will_be_read = self.reader.as_ref().is_some_and(|reader| {
             !reader.is_lagging && reader.cursor.max(reader.backlog) < record.id.sequence()
         });
-        if will_be_read {
+        let is_response = matches!(record.data, EventData::FinalResponse(_));
+        if will_be_read && is_response {
+            Class::UnreadResponse
+        } else if will_be_read {
             Class::Unread
         } else if cost(record) > config.bytes {
             Class::Oversize
-        } else if matches!(record.data, EventData::FinalResponse(_)) && !self.is_response_fetched {
+        } else if is_response && !self.is_response_fetched {
             Class::Response
         } else {
             Class::History

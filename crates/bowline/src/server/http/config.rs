@@ -18,6 +18,10 @@ use super::stored_sessions::StoredSessions;
 use crate::server::session::{EventBudget, LogSettings};
 use crate::server::store::{SessionStore, SharedSessionStore};
 
+/// The longest time that is measured, ten years. A longer one, such as [`Duration::MAX`] for "never",
+/// would exceed the clock when it is added to the current time.
+const MAX_DURATION: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
 /// The configuration of a [server](super::super::Server) over HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
@@ -114,7 +118,7 @@ impl HttpConfig {
     /// with 408.
     #[must_use]
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
-        self.body_timeout = timeout;
+        self.body_timeout = timeout.min(MAX_DURATION);
         self
     }
 
@@ -122,7 +126,7 @@ impl HttpConfig {
     /// known to close streams that are silent for longer than 30 s.
     #[must_use]
     pub fn keep_alive(mut self, interval: Duration) -> Self {
-        self.keep_alive = interval;
+        self.keep_alive = interval.min(MAX_DURATION);
         self
     }
 
@@ -142,7 +146,7 @@ impl HttpConfig {
         self
     }
 
-    /// Sets how long a session is kept without a request and without an open stream. Default
+    /// Sets how long a session is kept without a request, an open stream or a running call. Default
     /// 30 min.
     #[must_use]
     pub fn session_idle_timeout(mut self, timeout: Duration) -> Self {
@@ -309,7 +313,7 @@ impl HttpConfig {
     /// the first byte of the head on. Default 10 s; then the connection is closed.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
-        self.head_timeout = timeout;
+        self.head_timeout = timeout.min(MAX_DURATION);
         self
     }
 
@@ -317,7 +321,7 @@ impl HttpConfig {
     /// read nothing of what is sent to it. Default 60 s; then the connection is closed.
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = timeout;
+        self.idle_timeout = timeout.min(MAX_DURATION);
         self
     }
 
@@ -334,7 +338,7 @@ impl HttpConfig {
 
     /// Sets after what time a stream of events ends, so that its client opens another one. Default:
     /// never. A server that is updated often reaches all of its clients that way. A stream on which a
-    /// response is expected ends only if its client can resume it. Not for streams of
+    /// response is expected ends only if its client can resume it, from 2025-11-25 on. Not for streams of
     /// the [transport of 2024-11-05](Self::legacy_sse), whose end is that of their session.
     #[must_use]
     pub fn max_stream_age(mut self, age: Option<Duration>) -> Self {
@@ -371,9 +375,10 @@ impl HttpConfig {
         self
     }
 
-    /// Sets how many bytes of events all sessions keep together. Default 256 MiB. Beyond it a session
-    /// in which something is sent gives up events of its own, down to 64 KiB, and connections that
-    /// don't read last.
+    /// Sets how many bytes of events all sessions keep together, with 512 bytes for each stream that is
+    /// remembered. Default 256 MiB. Beyond it a session
+    /// in which something is sent gives up events of its own, down to 64 KiB, and at last connections
+    /// that don't read: at more than 1 MiB of unread messages beside responses.
     #[must_use]
     pub fn max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
@@ -391,7 +396,7 @@ impl HttpConfig {
     /// from 2025-11-25 on. Default 1 s.
     #[must_use]
     pub fn reconnect_delay(mut self, delay: Duration) -> Self {
-        self.reconnect_delay = delay;
+        self.reconnect_delay = delay.min(MAX_DURATION);
         self
     }
 
@@ -421,7 +426,7 @@ impl HttpConfig {
 
     /// Returns what the event logs of sessions are made with, if there are sessions and their streams
     /// can be resumed.
-    pub(super) fn log_settings(&self) -> Option<Arc<LogSettings>> {
+    pub(in crate::server) fn log_settings(&self) -> Option<Arc<LogSettings>> {
         (self.has_sessions && self.has_resumption).then(|| {
             Arc::new(LogSettings {
                 limits: self.event_log,

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Sleep, sleep};
 use tracing::Instrument as _;
 
 use self::connection::{ConnectionSettings, ServeHttp, serve_connection};
@@ -258,7 +258,7 @@ where
     /// take longer than the deadline. Meanwhile new ones are answered that the server shuts down, so
     /// that a load balancer sees it.
     async fn shut_down(&mut self, listener: Option<impl Listener>) {
-        let mut deadline = pin!(sleep_until(Instant::now() + self.shutdown.deadline));
+        let mut deadline = pin!(sleep(self.shutdown.deadline));
         let (endpoint, timeouts) = (self.endpoint.clone(), self.timeouts);
         let mut answering = pin!(async move {
             if let Some(listener) = listener {

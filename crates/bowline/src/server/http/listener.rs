@@ -126,10 +126,10 @@ impl RunningServer {
     fn http_shutdown(&self) -> Shutdown {
         let deadline = self.shutdown_deadline();
         // The last responses are written within the deadline of the connections.
-        let deadline = deadline.unwrap_or(DEFAULT_SHUTDOWN_DEADLINE) + FLUSH_TIME;
+        let deadline = deadline.unwrap_or(DEFAULT_SHUTDOWN_DEADLINE);
         Shutdown {
             signal: self.end_signal(),
-            deadline,
+            deadline: deadline.saturating_add(FLUSH_TIME),
         }
     }
 }

@@ -201,7 +201,7 @@ impl SessionMap {
         if entry.principal.as_ref() != principal {
             return None;
         }
-        if !entry.is_leased() && self.expires_at(entry) <= now {
+        if !entry.is_leased() && self.expires_at(entry) <= now && !entry.is_busy() {
             let expired = state.sessions.remove(id);
             drop(state);
             if let Some(expired) = expired {
@@ -246,9 +246,13 @@ impl SessionMap {
                 next = next.min(work.note(id, entry, now));
                 return true;
             }
+            if entry.is_busy() {
+                // A response has yet to be fetched when its call ends.
+                entry.last_used = now;
+            }
             entry.try_idle(now);
             let left = self.expires_at(entry).since(now);
-            if entry.has_ended() || (left.is_zero() && !entry.is_busy()) {
+            if entry.has_ended() || left.is_zero() {
                 expired.push(std::mem::replace(&mut entry.state, EntryState::Ended));
                 return false;
             }
@@ -260,7 +264,6 @@ impl SessionMap {
         if is_empty {
             // The memory of many sessions is given back.
             state.sessions = HashMap::new();
-            state.has_sweeper = false;
         }
         drop(state);
         // Without the lock: handlers are cancelled, and values of the user may be dropped.
@@ -268,6 +271,14 @@ impl SessionMap {
             session.end();
         }
         (work, (!is_empty).then_some(next.max(LIVE_TIME)))
+    }
+
+    /// Lets the sweeper end if there are no sessions. Returns `true` if it may. Only the sweeper calls
+    /// it, so that there is never a second one.
+    fn stop_sweeper(&self) -> bool {
+        let mut state = self.lock();
+        state.has_sweeper = !state.sessions.is_empty();
+        !state.has_sweeper
     }
 
     fn expires_at(&self, entry: &Entry) -> Instant {
@@ -296,7 +307,7 @@ impl Entry {
     /// Returns `true` if a handler goes on in it, or waits for its client.
     fn is_busy(&self) -> bool {
         match &self.state {
-            EntryState::Live { shared, .. } => shared.is_busy(),
+            EntryState::Live { shared, .. } => !shared.is_closed() && shared.is_busy(),
             EntryState::Idle(_) | EntryState::Ended => false,
         }
     }
@@ -402,11 +413,15 @@ impl Drop for SessionLease {
 
 /// Looks for sessions that nothing uses, while there are sessions.
 async fn sweep_until_empty(sessions: Arc<SessionMap>) {
-    let mut next = Some(LIVE_TIME);
-    while let Some(pause) = next {
+    let mut pause = LIVE_TIME;
+    loop {
         sleep(pause).await;
-        let (work, pause) = sessions.sweep();
+        let (work, next) = sessions.sweep();
         sessions.run_store_work(work).await;
-        next = pause;
+        match next {
+            Some(next) => pause = next,
+            None if sessions.stop_sweeper() => return,
+            None => pause = LIVE_TIME,
+        }
     }
 }

@@ -16,9 +16,6 @@ use bowline_types::Revision;
 use bytes::Bytes;
 use memchr::memchr2;
 
-/// Bytes that each session may keep, also while all sessions together keep too much.
-const UNSHARED_BYTES: usize = 64 * 1024;
-
 /// What all event logs of a server have in common.
 #[derive(Debug)]
 pub(in crate::server) struct LogSettings {
@@ -50,6 +47,11 @@ impl EventBudget {
         let change = after.wrapping_sub(before);
         let kept = self.kept.fetch_add(change, Ordering::Relaxed);
         kept.wrapping_add(change).saturating_sub(self.max)
+    }
+
+    /// Returns how many bytes are too many.
+    fn excess(&self) -> usize {
+        self.kept().saturating_sub(self.max)
     }
 
     /// Returns the bytes that are kept.
@@ -159,6 +161,11 @@ impl StreamLog {
         self.log.is_empty()
     }
 
+    /// Returns `true` if events of this time are not kept any more.
+    pub(super) fn is_old(&self, at: Instant, now: Instant) -> bool {
+        at + self.settings.limits.age <= now
+    }
+
     pub(super) fn head(&self, stream: StreamId) -> Option<StreamHead> {
         self.log.head(stream)
     }
@@ -171,19 +178,23 @@ impl StreamLog {
 
     /// Keeps the limit on all logs: this one, which has just changed, gives up what is too much.
     fn keep_budget(&mut self, now: Instant) {
-        let bytes = self.log.bytes();
+        // Without a change there may be more to give up: a client may have disconnected.
+        let excess = self.count();
+        if excess > 0 {
+            self.log.shed(now, excess);
+            self.count();
+        }
+    }
+
+    /// Reports to the budget what is kept. Returns how many bytes are too many.
+    fn count(&mut self) -> usize {
+        let bytes = self.log.cost();
         if bytes == self.counted {
-            return;
+            return self.settings.budget.excess();
         }
         let excess = self.settings.budget.replace(self.counted, bytes);
         self.counted = bytes;
-        let shared = bytes.saturating_sub(UNSHARED_BYTES);
-        if excess > 0 && shared > 0 {
-            self.log.shed(now, excess.min(shared));
-            let bytes = self.log.bytes();
-            self.settings.budget.replace(self.counted, bytes);
-            self.counted = bytes;
-        }
+        excess
     }
 }
 

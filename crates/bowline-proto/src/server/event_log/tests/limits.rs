@@ -190,7 +190,11 @@ fn numbers_end_without_a_panic() {
 #[test]
 fn a_log_sheds_what_no_connection_reads_first() {
     const OVERHEAD: usize = EventLogConfig::EVENT_OVERHEAD;
-    let mut log = log();
+    let mut log = EventLog::new(EventLogConfig {
+        unshared_bytes: 0,
+        unshared_unread_bytes: 0,
+        ..EventLogConfig::default()
+    });
     let gone = log.open(at(0), stream(1)).unwrap();
     let slow = log.open(at(0), stream(2)).unwrap();
     log.detach(at(0), gone);
@@ -213,4 +217,62 @@ fn a_log_sheds_what_no_connection_reads_first() {
     assert_eq!(log.bytes(), 0);
     assert_eq!(log.stats().lagged, 1);
     assert_eq!(log.poll_read(at(0), &slow), Read::Lagged);
+}
+
+#[test]
+fn a_log_does_not_shed_what_is_its_own() {
+    const OVERHEAD: usize = EventLogConfig::EVENT_OVERHEAD;
+    let cost = OVERHEAD + 1;
+    let mut log = EventLog::new(EventLogConfig {
+        unshared_bytes: 2 * cost + 2 * EventLogConfig::STREAM_OVERHEAD,
+        unshared_unread_bytes: 2 * cost,
+        ..EventLogConfig::default()
+    });
+    let gone = log.open(at(0), stream(1)).unwrap();
+    log.detach(at(0), gone);
+    let reading = log.open(at(0), stream(2)).unwrap();
+    for _ in 0..2 {
+        log.append(at(0), stream(1), message("a")).unwrap();
+        log.append(at(0), stream(2), message("a")).unwrap();
+    }
+    // A response is read by its client however large it is.
+    log.append(at(0), stream(2), response(&"a".repeat(1000)))
+        .unwrap();
+    let all = log.bytes();
+    log.shed(at(0), usize::MAX);
+    assert_eq!(log.bytes(), all, "at the limits");
+    log.append(at(0), stream(1), message("a")).unwrap();
+    log.shed(at(0), usize::MAX);
+    assert_eq!(log.bytes(), all, "one event past that of waiting events");
+    log.append(at(0), stream(2), message("b")).unwrap_err();
+    let more = log.open(at(0), stream(3)).unwrap();
+    log.append(at(0), stream(3), message("a")).unwrap();
+    log.shed(at(0), usize::MAX);
+    assert_eq!(log.poll_read(at(0), &reading), Read::Lagged);
+    assert!(matches!(log.poll_read(at(0), &more), Read::Event(_)));
+}
+
+#[test]
+fn a_log_forgets_streams_of_which_nothing_is_left() {
+    const OVERHEAD: usize = EventLogConfig::STREAM_OVERHEAD;
+    let mut log = EventLog::new(EventLogConfig {
+        events: 0,
+        unshared_bytes: 2 * OVERHEAD,
+        ..EventLogConfig::default()
+    });
+    for number in 1..=4 {
+        let reader = log.open(at(0), stream(number)).unwrap();
+        log.append(at(0), stream(number), response("a")).unwrap();
+        log.detach(at(0), reader);
+    }
+    assert_eq!((log.bytes(), log.cost()), (0, 4 * OVERHEAD));
+    log.shed(at(0), 0);
+    assert_eq!(log.cost(), 4 * OVERHEAD);
+    log.shed(at(0), 1);
+    assert_eq!(log.cost(), 3 * OVERHEAD);
+    log.shed(at(0), usize::MAX);
+    assert_eq!(log.cost(), 2 * OVERHEAD, "the rest is unshared");
+    let error = log.replay(at(0), id("1-1")).unwrap_err();
+    assert_eq!(error, ReplayError::UnknownStream(stream(1)));
+    assert!(log.replay(at(0), id("4-1")).is_ok());
 }
