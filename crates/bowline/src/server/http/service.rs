@@ -201,12 +201,11 @@ impl Inner {
     where
         B: Body<Data = Bytes> + Send,
     {
-        if self.core.sessions.has_ended() {
-            return self.refuse(server_ends());
-        }
         match parts.method {
             Method::POST => self.post(parts, body).await,
+            // Whether it is refused at the end of the server depends on its message.
             Method::GET => self.get(&parts),
+            _ if self.core.sessions.has_ended() => self.refuse(server_ends()),
             _ => self.delete(&parts),
         }
     }
@@ -236,6 +235,9 @@ impl Inner {
         };
         let target = match self.route_post(&frame, &parts.headers) {
             Ok(target) => target,
+            // The answer to a question, without which a handler can't finish.
+            Ok(target @ Target::Handshake(HandshakeRoute::Accept(_), _)) => target,
+            _ if self.core.sessions.has_ended() => return self.refuse(server_ends()),
             Err(refusal) => return self.refuse(refusal),
         };
         let post = Post {
