@@ -95,23 +95,12 @@ impl SessionCore {
     /// Moves the core's messages to their streams, and handles its events.
     pub(super) fn drain_http(&mut self, clock: Clock) -> Drained {
         let mut drained = Drained::default();
+        // First, as an event may end the stream of what was sent before.
+        let mut has_sent = self.take_transmits(clock);
         while let Some(event) = self.session.poll_event() {
             self.handle_http_event(event, clock, &mut drained);
         }
-        let mut has_sent = false;
-        if let Some(stream) = &mut self.legacy_stream {
-            while let Some(transmit) = self.session.poll_transmit() {
-                stream.push(transmit);
-                has_sent = true;
-            }
-        }
-        if let Some(streams) = &mut self.streams {
-            let revision = self.session.revision();
-            while let Some(transmit) = self.session.poll_transmit() {
-                streams.queue(transmit, clock, revision);
-                has_sent = true;
-            }
-        }
+        has_sent |= self.take_transmits(clock);
         if has_sent {
             self.send_unsent_completions();
         }
@@ -123,6 +112,20 @@ impl SessionCore {
             drained.wakers.extend(stream.take_waker(has_ended));
         }
         drained
+    }
+
+    /// Moves the core's messages to their streams. Returns `true` if there were some.
+    fn take_transmits(&mut self, clock: Clock) -> bool {
+        let mut has_sent = false;
+        while let Some(transmit) = self.session.poll_transmit() {
+            has_sent = true;
+            if let Some(stream) = &mut self.legacy_stream {
+                stream.push(transmit);
+            } else if let Some(streams) = &mut self.streams {
+                streams.queue(transmit, clock, self.session.revision());
+            }
+        }
+        has_sent
     }
 
     fn handle_http_event(&mut self, event: SessionEvent, clock: Clock, drained: &mut Drained) {
