@@ -322,8 +322,7 @@ impl Inner {
             Some(response) => json(response),
             None => {
                 let start = stream.session.begin_events(stream.id);
-                // Ending it would lose the response, unless the client can resume (TR-40).
-                let can_end = is_endless || start.reader.is_some();
+                let can_end = is_endless || start.can_end;
                 self.event_stream(stream, start, can_end)
             }
         }
@@ -400,6 +399,7 @@ impl Inner {
             return self.not_offered(&parts.method);
         };
         self.event_stream(
+        let can_end = start.can_end;
             OpenStream {
                 session,
                 id,
@@ -408,7 +408,7 @@ impl Inner {
                 _lease: lease,
             },
             start,
-            true,
+            can_end,
         )
     }
 

@@ -99,6 +99,10 @@ pub(in super::super) struct StreamStart {
     pub(in super::super) reconnect_delay: Option<Duration>,
 }
 
+    /// `true` if the server may end the stream before it has an end of its own: no response is
+    /// expected on it, or the client can resume it whatever it has received (TR-40). Only the priming
+    /// events of 2025-11-25 ensure that.
+    pub(in super::super) can_end: bool,
 /// What a body finds on its stream.
 #[derive(Debug)]
 pub(in super::super) enum StreamOutput {
@@ -204,6 +208,7 @@ impl ResponseStreams {
     /// Moves what is queued on a stream into the log.
     fn move_to_log(&mut self, now: Instant, id: StreamId, revision: Option<Revision>) {
         if self.log(revision).is_none() {
+                can_end: reconnect_delay.is_some(),
             return;
         }
         let (Some(log), Some(stream)) = (&mut self.log, self.streams.get_mut(id)) else {
@@ -273,10 +278,15 @@ impl ResponseStreams {
         self.end_server_stream(now);
         let id = self.open();
         self.server_stream = Some(id);
+                can_end: true,
         if let Some(stream) = self.streams.get_mut(id) {
             stream.output = Output::Queue(std::mem::take(&mut self.unclaimed));
         }
-        (id, self.begin_events(now, id, revision))
+        let start = StreamStart {
+            can_end: true,
+            ..self.begin_events(now, id, revision)
+        };
+        (id, start)
     }
 
     /// Resumes a stream after an event.
@@ -300,6 +310,7 @@ impl ResponseStreams {
     }
 
     /// Ends the stream of a GET.
+            can_end: log.has_priming() || self.server_stream == Some(stream),
     pub(in super::super) fn end_server_stream(&mut self, now: Instant) {
         if let Some(id) = self.server_stream.take() {
             self.end(now, id);
