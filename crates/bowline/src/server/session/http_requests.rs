@@ -490,7 +490,15 @@ impl SessionShared {
     /// Returns `true` if nothing is open in the session, so that its record is all of it.
     pub(in super::super) fn is_idle(&self) -> bool {
         let now = self.now();
-        self.lock().idle_streams(now).is_some()
+        let (is_idle, drained) = {
+            let mut core = self.lock();
+            // Its client has no stream open that would send them.
+            core.send_due_changes(now);
+            let drained = core.drain_http(self.clock);
+            (core.idle_streams(now).is_some(), drained)
+        };
+        drained.finish_outbound(self);
+        is_idle
     }
 
     /// Returns `true` if a handler goes on in it, or a question waits for the client.
@@ -612,7 +620,8 @@ impl SessionCore {
             && self.session.pending() == 0
             && self.listens.is_empty()
             && self.subscriptions.is_empty()
-            && self.url_elicitations.is_empty();
+            && self.url_elicitations.is_empty()
+            && self.changes.due().is_none();
         if !is_idle {
             return None;
         }

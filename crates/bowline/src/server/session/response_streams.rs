@@ -47,6 +47,8 @@ pub(in super::super) struct ResponseStreams {
     settings: Option<Arc<LogSettings>>,
     /// `None` until a stream of events begins.
     log: Option<Box<StreamLog>>,
+    /// When the last connection of the server's stream was lost or closed.
+    left_at: Option<Instant>,
     /// Wakers of streams that have new messages, to be woken without the lock.
     wakers: Vec<Waker>,
 }
@@ -342,6 +344,10 @@ impl ResponseStreams {
         Some(record)
     }
 
+            // A record is not notified of changes, which the client would miss that comes back.
+            if self.left_at.is_some_and(|left| !log.is_old(left, now)) {
+                return None;
+            }
     /// Queues a message of the core.
     pub(super) fn queue(&mut self, transmit: Transmit, clock: Clock, revision: Option<Revision>) {
         let id = match transmit.stream.or(self.server_stream) {
@@ -507,6 +513,9 @@ impl ResponseStreams {
         response
     }
 
+            if self.server_stream == Some(id) {
+                self.left_at = Some(now);
+            }
     /// Returns the next message of a stream.
     pub(in super::super) fn poll_next(
         &mut self,
