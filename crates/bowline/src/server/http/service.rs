@@ -109,7 +109,8 @@ impl HttpService {
         self.0.counters.snapshot()
     }
 
-    /// Returns the bytes of all events that are kept for clients to resume.
+    /// Returns the bytes of all events that are kept for clients to resume, and of the streams that are
+    /// remembered for it.
     pub fn kept_event_bytes(&self) -> usize {
         self.0.log.as_ref().map_or(0, |log| log.budget.kept())
     }
@@ -202,10 +203,10 @@ impl Inner {
         B: Body<Data = Bytes> + Send,
     {
         match parts.method {
-            Method::POST => self.post(parts, body).await,
             // Whether it is refused at the end of the server depends on its message.
-            Method::GET => self.get(&parts),
+            Method::POST => self.post(parts, body).await,
             _ if self.core.sessions.has_ended() => self.refuse(server_ends()),
+            Method::GET => self.get(&parts),
             _ => self.delete(&parts),
         }
     }
@@ -234,10 +235,10 @@ impl Inner {
             Err(error) => return self.refuse(unreadable_body(error, &self.config)),
         };
         let target = match self.route_post(&frame, &parts.headers) {
-            Ok(target) => target,
             // The answer to a question, without which a handler can't finish.
             Ok(target @ Target::Handshake(HandshakeRoute::Accept(_), _)) => target,
             _ if self.core.sessions.has_ended() => return self.refuse(server_ends()),
+            Ok(target) => target,
             Err(refusal) => return self.refuse(refusal),
         };
         let post = Post {
@@ -398,8 +399,8 @@ impl Inner {
         let Some((id, start)) = opened else {
             return self.not_offered(&parts.method);
         };
-        self.event_stream(
         let can_end = start.can_end;
+        self.event_stream(
             OpenStream {
                 session,
                 id,

@@ -421,7 +421,16 @@ impl SessionShared {
         let (done, drained) = {
             let mut core = self.lock();
             let revision = core.session.revision();
-            let done = work(core.streams.as_mut()?, now, revision);
+            let ends = matches!(
+                core.session.phase(),
+                SessionPhase::ShuttingDown | SessionPhase::Closed
+            );
+            let streams = core.streams.as_mut()?;
+            let done = work(streams, now, revision);
+            if ends {
+                // It may have been opened just now, when nothing would end it any more.
+                streams.end_server_stream(now);
+            }
             (done, core.drain_http(self.clock))
         };
         drained.finish_outbound(self);
@@ -595,6 +604,12 @@ impl SessionCore {
         self.streams.get_or_insert_default().open()
     }
 
+    /// Returns `true` if a notification that belongs to a request can wait on its stream.
+    pub(super) fn has_room_for_notification(&self, about: RequestKey, bytes: usize) -> bool {
+        let streams = self.streams.as_ref();
+        streams.is_none_or(|streams| streams.has_room_for_notification(about, bytes))
+    }
+
     /// Notes which responses a stream waits for. One without any ends at once: its message was
     /// no request, or is answered already.
     fn expect_responses(&mut self, now: Instant, stream: StreamId, inbound: &[InboundMessage]) {
@@ -722,3 +737,6 @@ impl Future for HttpHandler {
         Poll::Pending
     }
 }
+
+#[cfg(test)]
+mod tests;
