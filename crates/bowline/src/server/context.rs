@@ -422,7 +422,7 @@ impl Context {
         let members = bytes.slice(1..bytes.len() - 1);
         let send = |about| {
             let session = &self.0.session;
-            session.with(|core, _| core.session.notify(about, method.as_str(), members))
+            session.with(|core, _| core.notify(about, method.as_str(), members))
         };
         // The response to the request of a task is sent, and the token goes on until the task has ended
         // (LC-127).

@@ -44,8 +44,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use bowline_proto::server::{Change, ClientInfo, ListenLimits, ListenSubscriptions, Session};
 use bowline_proto::{
-    CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
+    CallError, CallId, CallRequest, Instant, MonotonicTable, Outcome, Payload, RequestKey, Sent,
 };
+use bytes::Bytes;
 use tracing::Span;
 
 use super::block_monitor;
@@ -155,6 +156,26 @@ impl SessionCore {
             driver: None,
             shutdown_reason: None,
         }
+    }
+
+    /// Sends a notification of a handler. Over HTTP it is refused while too many wait on the stream of
+    /// the request that it is about.
+    pub(super) fn notify(
+        &mut self,
+        about: Option<RequestKey>,
+        method: &str,
+        members: Bytes,
+    ) -> Result<(), CallError> {
+        #[cfg(feature = "http-server")]
+        if let Some(request) = about {
+            /// What a message has beside its method and the members of its parameters, at most.
+            const ENVELOPE: usize = 64;
+            let bytes = ENVELOPE + method.len() + members.len();
+            if !self.has_room_for_notification(request, bytes) {
+                return Err(CallError::QueueFull);
+            }
+        }
+        self.session.notify(about, method, members)
     }
 
     /// Removes a handler that is done.
@@ -303,9 +324,8 @@ impl SessionShared {
                 .insert(call, PendingQuestion::default());
             Ok(call)
         });
-        let call = question.map_err(|error: bowline_proto::CallError| {
-            Error::new(ErrorKind::State, error.to_string())
-        })?;
+        let call =
+            question.map_err(|error: CallError| Error::new(ErrorKind::State, error.to_string()))?;
         let wait = QuestionWait { shared: self, call };
         #[cfg(feature = "http-server")]
         let mut timer = self.question_timer();

@@ -7,6 +7,7 @@ mod cross_origin;
 mod cuts;
 mod disconnects;
 mod handshake_era;
+mod kept_messages;
 mod legacy_sse;
 mod many_clients;
 mod mixed_eras;

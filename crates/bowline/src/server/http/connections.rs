@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 use tracing::Instrument as _;
 
 use self::connection::{ConnectionSettings, ServeHttp, serve_connection};

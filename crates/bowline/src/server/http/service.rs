@@ -112,7 +112,8 @@ impl HttpService {
         self.0.counters.snapshot()
     }
 
-    /// Returns the bytes of all events that are kept for clients to resume.
+    /// Returns the bytes of all events that are kept for clients to resume, and of the streams that are
+    /// remembered for it.
     pub fn kept_event_bytes(&self) -> usize {
         self.0.log.as_ref().map_or(0, |log| log.budget.kept())
     }
@@ -170,8 +171,9 @@ impl Inner {
         };
         let mut response = match self.check(&parts, &origin) {
             Ok(None) => match self.config.authenticate_request(&mut parts).await {
-                Ok(()) if self.core.sessions.has_ended() => self.refuse(server_ends()),
+                // Whether it is refused at the end of the server depends on its message.
                 Ok(()) if parts.method == Method::POST => self.post(parts, body).await,
+                Ok(()) if self.core.sessions.has_ended() => self.refuse(server_ends()),
                 Ok(()) if parts.method == Method::GET => self.get(&parts).await,
                 Ok(()) => self.delete(&parts).await,
                 Err(refusal) => self.refuse(refusal),
@@ -227,6 +229,9 @@ impl Inner {
             Err(error) => return self.refuse(unreadable_body(error, &self.config)),
         };
         let target = match self.route_post(&frame, &parts.headers) {
+            // The answer to a question, without which a handler can't finish.
+            Ok(target @ Target::Handshake(HandshakeRoute::Accept(_), _)) => target,
+            _ if self.core.sessions.has_ended() => return self.refuse(server_ends()),
             Ok(target) => target,
             Err(refusal) => return self.refuse(refusal),
         };
@@ -335,8 +340,7 @@ impl Inner {
             Some(response) => json(response),
             None => {
                 let start = stream.session.begin_events(stream.id);
-                // Ending it would lose the response, unless the client can resume (TR-40).
-                let can_end = is_endless || start.reader.is_some();
+                let can_end = is_endless || start.can_end;
                 self.event_stream(stream, start, can_end)
             }
         }
@@ -419,6 +423,7 @@ impl Inner {
         let Some((id, start)) = opened else {
             return self.not_offered(&parts.method);
         };
+        let can_end = start.can_end;
         self.event_stream(
             OpenStream {
                 session,
@@ -428,7 +433,7 @@ impl Inner {
                 _lease: lease,
             },
             start,
-            true,
+            can_end,
         )
     }
 

@@ -97,23 +97,12 @@ impl SessionCore {
     /// Moves the core's messages to their streams, and handles its events.
     pub(super) fn drain_http(&mut self, clock: Clock) -> Drained {
         let mut drained = Drained::default();
+        // First, as an event may end the stream of what was sent before.
+        let mut has_sent = self.take_transmits(clock);
         while let Some(event) = self.session.poll_event() {
             self.handle_http_event(event, clock, &mut drained);
         }
-        let mut has_sent = false;
-        if let Some(stream) = &mut self.legacy_stream {
-            while let Some(transmit) = self.session.poll_transmit() {
-                stream.push(transmit);
-                has_sent = true;
-            }
-        }
-        if let Some(streams) = &mut self.streams {
-            let revision = self.session.revision();
-            while let Some(transmit) = self.session.poll_transmit() {
-                streams.queue(transmit, clock, revision);
-                has_sent = true;
-            }
-        }
+        has_sent |= self.take_transmits(clock);
         if has_sent {
             self.send_unsent_completions();
         }
@@ -125,6 +114,20 @@ impl SessionCore {
             drained.wakers.extend(stream.take_waker(has_ended));
         }
         drained
+    }
+
+    /// Moves the core's messages to their streams. Returns `true` if there were some.
+    fn take_transmits(&mut self, clock: Clock) -> bool {
+        let mut has_sent = false;
+        while let Some(transmit) = self.session.poll_transmit() {
+            has_sent = true;
+            if let Some(stream) = &mut self.legacy_stream {
+                stream.push(transmit);
+            } else if let Some(streams) = &mut self.streams {
+                streams.queue(transmit, clock, self.session.revision());
+            }
+        }
+        has_sent
     }
 
     fn handle_http_event(&mut self, event: SessionEvent, clock: Clock, drained: &mut Drained) {
@@ -432,7 +435,16 @@ impl SessionShared {
         let (done, drained) = {
             let mut core = self.lock();
             let revision = core.session.revision();
-            let done = work(core.streams.as_mut()?, now, revision);
+            let ends = matches!(
+                core.session.phase(),
+                SessionPhase::ShuttingDown | SessionPhase::Closed
+            );
+            let streams = core.streams.as_mut()?;
+            let done = work(streams, now, revision);
+            if ends {
+                // It may have been opened just now, when nothing would end it any more.
+                streams.end_server_stream(now);
+            }
             (done, core.drain_http(self.clock))
         };
         drained.finish_outbound(self);
@@ -501,7 +513,15 @@ impl SessionShared {
     /// Returns `true` if nothing is open in the session, so that its record is all of it.
     pub(in super::super) fn is_idle(&self) -> bool {
         let now = self.now();
-        self.lock().idle_streams(now).is_some()
+        let (is_idle, drained) = {
+            let mut core = self.lock();
+            // Its client has no stream open that would send them.
+            core.send_due_changes(now);
+            let drained = core.drain_http(self.clock);
+            (core.idle_streams(now).is_some(), drained)
+        };
+        drained.finish_outbound(self);
+        is_idle
     }
 
     /// Returns `true` if a handler goes on in it, or a question waits for the client.
@@ -598,6 +618,12 @@ impl SessionCore {
         self.streams.get_or_insert_default().open()
     }
 
+    /// Returns `true` if a notification that belongs to a request can wait on its stream.
+    pub(super) fn has_room_for_notification(&self, about: RequestKey, bytes: usize) -> bool {
+        let streams = self.streams.as_ref();
+        streams.is_none_or(|streams| streams.has_room_for_notification(about, bytes))
+    }
+
     /// Notes which responses a stream waits for. One without any ends at once: its message was
     /// no request, or is answered already, or is a batch that cancels its own requests.
     fn expect_responses(&mut self, now: Instant, stream: StreamId, drained: &Drained) {
@@ -625,7 +651,8 @@ impl SessionCore {
             && self.session.pending() == 0
             && self.listens.is_empty()
             && self.subscriptions.is_empty()
-            && self.url_elicitations.is_empty();
+            && self.url_elicitations.is_empty()
+            && self.changes.due().is_none();
         if !is_idle {
             return None;
         }
@@ -721,3 +748,6 @@ impl Future for HttpHandler {
         Poll::Pending
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,6 +47,8 @@ pub(in super::super) struct ResponseStreams {
     settings: Option<Arc<LogSettings>>,
     /// `None` until a stream of events begins.
     log: Option<Box<StreamLog>>,
+    /// When the last connection of the server's stream was lost or closed.
+    left_at: Option<Instant>,
     /// Wakers of streams that have new messages, to be woken without the lock.
     wakers: Vec<Waker>,
 }
@@ -97,6 +99,10 @@ pub(in super::super) struct StreamStart {
     pub(in super::super) position: Option<EventId>,
     /// When the client should resume the stream if it is cut, where the revision says so.
     pub(in super::super) reconnect_delay: Option<Duration>,
+    /// `true` if the server may end the stream before it has an end of its own: no response is
+    /// expected on it, or the client can resume it whatever it has received (TR-40). Only the priming
+    /// events of 2025-11-25 ensure that.
+    pub(in super::super) can_end: bool,
 }
 
 /// What a body finds on its stream.
@@ -121,12 +127,17 @@ impl Default for Output {
 }
 
 impl Queue {
+    /// Returns `true` if another notification or request of this length can wait.
+    fn has_room(&self, bytes: usize) -> bool {
+        !self.is_cut
+            && self.bytes + bytes <= MAX_STREAM_BYTES
+            && self.messages.len() < MAX_STREAM_MESSAGES
+    }
+
     /// Queues a message, unless too many wait. Responses always find room: requests are limited.
     fn push(&mut self, transmit: Transmit) {
         if transmit.kind != TransmitKind::Response {
-            let is_full = self.bytes + transmit.len() > MAX_STREAM_BYTES
-                || self.messages.len() >= MAX_STREAM_MESSAGES;
-            if is_full || self.is_cut {
+            if !self.has_room(transmit.len()) {
                 self.is_cut = true;
                 return;
             }
@@ -197,6 +208,7 @@ impl ResponseStreams {
                 reader: reader.take(),
                 position: None,
                 reconnect_delay,
+                can_end: reconnect_delay.is_some(),
             },
         }
     }
@@ -266,6 +278,7 @@ impl ResponseStreams {
                 reader: Some(continued.reader),
                 position: continued.position.filter(|_| log.has_priming()),
                 reconnect_delay: log.reconnect_delay(),
+                can_end: true,
             };
             self.wake(id);
             return (id, start);
@@ -276,7 +289,11 @@ impl ResponseStreams {
         if let Some(stream) = self.streams.get_mut(id) {
             stream.output = Output::Queue(std::mem::take(&mut self.unclaimed));
         }
-        (id, self.begin_events(now, id, revision))
+        let start = StreamStart {
+            can_end: true,
+            ..self.begin_events(now, id, revision)
+        };
+        (id, start)
     }
 
     /// Resumes a stream after an event.
@@ -293,6 +310,7 @@ impl ResponseStreams {
             reader: Some(replay.reader),
             position: Some(replay.position).filter(|_| log.has_priming()),
             reconnect_delay: log.reconnect_delay(),
+            can_end: log.has_priming() || self.server_stream == Some(stream),
         };
         // A connection that it takes the place of ends.
         self.wake(stream);
@@ -326,6 +344,10 @@ impl ResponseStreams {
             if !log.is_empty(now) || id.is_some_and(|id| log.has_reader(id)) {
                 return None;
             }
+            // A record is not notified of changes, which the client would miss that comes back.
+            if self.left_at.is_some_and(|left| !log.is_old(left, now)) {
+                return None;
+            }
             record.server_stream = id.and_then(|id| log.head(id));
         }
         Some(record)
@@ -345,11 +367,15 @@ impl ResponseStreams {
                 return;
             }
         };
+        let is_response = transmit.kind == TransmitKind::Response;
+        if !is_response && self.is_full(id, transmit.len()) {
+            // The log has more room.
+            self.move_to_log(clock.now(), id, revision);
+        }
         // Without its stream the message has no receiver: the client has disconnected.
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        let is_response = transmit.kind == TransmitKind::Response;
         stream.has_ended |= is_response;
         match &mut stream.output {
             Output::Queue(queue) => queue.push(transmit),
@@ -363,6 +389,23 @@ impl ResponseStreams {
         if is_response {
             self.remove_if_left(id);
         }
+    }
+
+    /// Returns `true` if the queue of a stream has no room for a notification of this length.
+    fn is_full(&self, id: StreamId, bytes: usize) -> bool {
+        self.streams.get(id).is_some_and(
+            |stream| matches!(&stream.output, Output::Queue(queue) if !queue.has_room(bytes)),
+        )
+    }
+
+    /// Returns `true` if a notification that belongs to a request can wait on its stream: cutting the
+    /// stream would lose the response, though its client may read as fast as it can.
+    pub(super) fn has_room_for_notification(&self, request: RequestKey, bytes: usize) -> bool {
+        // Streams that can be resumed move to the log.
+        self.settings.is_some()
+            || self
+                .stream_of(request)
+                .is_none_or(|id| !self.is_full(id, bytes))
     }
 
     /// Opens the stream for messages that belong to no request, before there is a GET for it.
@@ -470,6 +513,9 @@ impl ResponseStreams {
         });
         if let (Some(log), Some(reader)) = (&mut self.log, reader) {
             log.detach(now, reader);
+            if self.server_stream == Some(id) {
+                self.left_at = Some(now);
+            }
             if self.streams.get(id).is_some_and(|stream| stream.has_ended) {
                 self.remove_if_left(id);
             }

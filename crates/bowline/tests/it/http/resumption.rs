@@ -99,7 +99,7 @@ async fn a_response_waits_for_a_client_that_was_cut_off() {
     }
     let stats = client.service.kept_event_bytes();
     assert!(stats > 0, "the events are kept until they are too old");
-    sleep(Duration::from_secs(301)).await;
+    sleep(Duration::from_secs(302)).await;
     let error = refusal(session.get_after(&first).await, 400).await;
     assert!(
         error.contains("expired") || error.contains("no stream"),
@@ -348,7 +348,9 @@ async fn all_sessions_together_keep_no_more_than_the_limit() {
     let (first, last) = (sessions.first().unwrap(), sessions.last().unwrap());
     assert_eq!(first.0.get_after(&first.1).await.status, 200);
     let error = refusal(last.0.get_after(&last.1).await, 400).await;
-    assert!(error.contains("evicted"), "{error}");
+    // A stream of which nothing is left may be forgotten.
+    let is_known = error.contains("evicted") || error.contains("no stream");
+    assert!(is_known, "{error}");
     for (session, _) in &sessions {
         assert_eq!(session.delete().await.status, 204);
     }
