@@ -64,7 +64,7 @@ impl StoredSessions {
         principal: Option<&Principal>,
     ) -> Result<Option<LoadedSession>, StoreError> {
         let stored = self.store.load(&key(id)).await?;
-        Ok(stored.and_then(|stored| decoded(id, stored, principal)))
+        Ok(stored.and_then(|stored| decoded(stored, principal)))
     }
 
     /// Claims a session that was loaded, so that this node delivers its messages.
@@ -76,7 +76,7 @@ impl StoredSessions {
         let ttl = self.ttl(loaded.document.record.is_ready());
         let stored = self.store.claim(&key(id), ttl).await?;
         let principal = loaded.document.principal.as_ref();
-        Ok(stored.and_then(|stored| decoded(id, stored, principal)))
+        Ok(stored.and_then(|stored| decoded(stored, principal)))
     }
 
     /// Keeps a session that is used, if no other node has claimed it.
@@ -172,11 +172,7 @@ fn encoded(document: &SessionDocument) -> Result<Bytes, StoreError> {
     Ok(encoded.into())
 }
 
-fn decoded(
-    id: &SessionId,
-    stored: StoredRecord,
-    principal: Option<&Principal>,
-) -> Option<LoadedSession> {
+fn decoded(stored: StoredRecord, principal: Option<&Principal>) -> Option<LoadedSession> {
     match SessionDocument::decode(&stored.record) {
         Ok(document) if document.principal.as_ref() == principal => Some(LoadedSession {
             document,
@@ -185,7 +181,7 @@ fn decoded(
         }),
         Ok(_) => None,
         Err(error) => {
-            tracing::warn!(session = ?id, %error, "a stored session can't be used");
+            tracing::warn!(%error, "a stored session can't be used");
             None
         }
     }
