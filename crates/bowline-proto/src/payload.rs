@@ -117,6 +117,12 @@ impl Payload {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
+    /// Returns the bytes of the text. As opposed to [`as_str`](Self::as_str) it doesn't go over
+    /// them.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Returns the value, which is not checked again.
     pub fn as_json(&self) -> RawJsonRef<'_> {
         RawJsonRef::new_unchecked(self.as_str())

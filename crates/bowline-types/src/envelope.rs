@@ -108,6 +108,8 @@ pub struct JsonRpcRequest<'a> {
     pub params: Option<RawJsonRef<'a>>,
     /// `_meta` of the parameters, which ought to be an object. `None` when it is `null`.
     pub meta: Option<RawJsonRef<'a>>,
+    /// `name` of the parameters, of whatever kind.
+    pub name: Option<RawJsonRef<'a>>,
 }
 
 /// A notification.

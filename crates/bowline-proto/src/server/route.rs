@@ -280,10 +280,14 @@ impl Router<'_, '_> {
             return Ok(());
         };
         // No member stands twice: the envelope pass has refused that.
-        let name = request
-            .params
-            .and_then(|params| params.members()?.find(|(key, _)| key.is(member)))
-            .and_then(|(_, name)| name.reader().string().ok());
+        let name = match member {
+            "name" => request.name,
+            _ => request
+                .params
+                .and_then(|params| params.members()?.find(|(key, _)| key.is(member)))
+                .map(|(_, name)| name),
+        };
+        let name = name.and_then(|name| name.reader().string().ok());
         let Some(name) = name else {
             // Without the member the parameters are invalid, which the handler reports.
             return Ok(());

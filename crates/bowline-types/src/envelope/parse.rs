@@ -80,6 +80,8 @@ struct Seen<'a> {
     params: Member<RawJsonRef<'a>>,
     /// `_meta` of the parameters.
     meta: Option<RawJsonRef<'a>>,
+    /// `name` of the parameters.
+    name: Option<RawJsonRef<'a>>,
     result: Member<RawJsonRef<'a>>,
     error: Member<RawJsonRef<'a>>,
     /// The place of an id that is an integer and not written as one, which only a response may
@@ -308,7 +310,10 @@ impl<'a> Seen<'a> {
                 }
                 glance => {
                     are_plain &= glance != Glance::Unsure;
-                    self.skip(scanner, level.depth())?;
+                    let value = self.skip(scanner, level.depth())?;
+                    if level == Level::Params && key.is("name") {
+                        self.name = value;
+                    }
                 }
             }
             if !scanner.take(b',') {

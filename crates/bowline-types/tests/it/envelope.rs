@@ -356,6 +356,23 @@ fn a_request_has_its_meta() {
 }
 
 #[test]
+fn a_request_has_its_name() {
+    for (params, name) in [
+        (r#"{"name":"a","_meta":{"name":"b"}}"#, Some("\"a\"")),
+        (r#"{"arguments":{"name":"b"}, "n\u0061me": 1 }"#, Some("1")),
+        (r#"{"name":null}"#, Some("null")),
+        (r#"{"arguments":{"name":"b"}}"#, None),
+        ("{}", None),
+    ] {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+        let Ok(Envelope::Request(request)) = Envelope::parse(frame.as_bytes()) else {
+            panic!("{params}");
+        };
+        assert_eq!(request.name.map(|name| name.as_str()), name, "{params}");
+    }
+}
+
+#[test]
 fn members_of_parameters_are_held_to_the_same() {
     for (params, path) in [
         (r#"{"name":"add","name":"echo"}"#, "name"),

@@ -53,6 +53,7 @@ impl<'a> Seen<'a> {
                             method,
                             params,
                             meta,
+                            name: self.name,
                         }))
                     }
                     Id::Absent => Ok(Envelope::Notification(JsonRpcNotification {

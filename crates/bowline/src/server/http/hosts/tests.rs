@@ -202,3 +202,23 @@ fn parts(version: Version, uri: &str, hosts: &[&str]) -> Parts {
     }
     request.body(()).expect("a valid request").into_parts().0
 }
+
+#[test]
+fn a_host_that_was_allowed_lets_no_other_one_in() {
+    let hosts = AllowedHosts::new(["mcp.example.com", "localhost:*"]).unwrap();
+    for (host, expected) in [
+        ("evil.example.com", 403),
+        ("mcp.example.com", 200),
+        ("mcp.example.com", 200),
+        ("mcp.example.com.evil.example", 403),
+        ("evil.example.com", 403),
+        ("localhost:1", 200),
+        ("", 400),
+    ] {
+        check(&hosts, Version::HTTP_11, "/mcp", &[host], expected);
+    }
+    let both = ["mcp.example.com", "mcp.example.com"];
+    check(&hosts, Version::HTTP_11, "/mcp", &both, 400);
+    let uri = "http://evil.example.com/";
+    check(&hosts, Version::HTTP_11, uri, &["mcp.example.com"], 400);
+}
