@@ -53,7 +53,7 @@ impl<'a> Seen<'a> {
                             method,
                             params,
                             meta,
-                            name: self.name,
+                            seen: self.seen_params,
                         }))
                     }
                     Id::Absent => Ok(Envelope::Notification(JsonRpcNotification {
