@@ -18,6 +18,9 @@ use crate::payload::Payload;
 /// `_meta` of the stateless era some 300; a chunk is freed when the last of its heads is sent.
 const ARENA: usize = 4096;
 
+/// The size of the head of a response with an id that isn't long.
+const RESPONSE_HEAD: usize = 64;
+
 /// The entry of `_meta` that holds the number of the session.
 pub(crate) const SESSION_KEY: &str = "dev.bowline/session";
 
@@ -76,7 +79,8 @@ pub(crate) struct Composer {
     framing: Framing,
     /// The buffer of a head whose length is not known yet.
     scratch: Vec<u8>,
-    /// The chunk that heads are allocated from.
+    /// The chunk that heads are allocated from, on a shared stream. Over HTTP a session may have one
+    /// message, and its heads are allocated by themselves.
     arena: BytesMut,
 }
 
@@ -142,6 +146,7 @@ impl Composer {
     /// Returns the response to a request of the peer with a result.
     pub(crate) fn result(&mut self, id: &RequestId, result: Payload) -> Transmit {
         let head = &mut self.scratch;
+        head.reserve(RESPONSE_HEAD);
         head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         let encoded = id.encode(&mut Encoder::lossless(head));
         encoded.expect("every revision has ids");
@@ -195,14 +200,23 @@ impl Composer {
     }
 
     fn take_head(&mut self) -> Bytes {
+        if self.carrier == Carrier::StreamPerRequest {
+            let head = Bytes::copy_from_slice(&self.scratch);
+            self.clear_scratch();
+            return head;
+        }
         if self.arena.capacity() < self.scratch.len() {
             self.arena.reserve(ARENA.max(self.scratch.len()));
         }
         self.arena.extend_from_slice(&self.scratch);
+        self.clear_scratch();
+        self.arena.split().freeze()
+    }
+
+    fn clear_scratch(&mut self) {
         self.scratch.clear();
         // One large error must not occupy its memory for ever.
         self.scratch.shrink_to(ARENA);
-        self.arena.split().freeze()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bowline_types::envelope::SeenParams;
 use bowline_types::{
     DecodeError, Encoder, JsonObject, NotInRevision, RawJson, RawJsonRef, Revision, Wire,
 };
@@ -25,12 +26,31 @@ const LARGE: usize = 64 * 1024;
 /// assert_eq!(payload.as_str(), r#"{"content":[{"type":"text","text":"hi"}]}"#);
 /// # Ok::<(), bowline_types::NotInRevision>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Payload(Bytes);
+#[derive(Clone)]
+pub struct Payload {
+    text: Bytes,
+    /// Where the members of a call are in the text, if they are known and there are no others but
+    /// `_meta`.
+    call: Option<CallPlaces>,
+}
+
+/// Where `name` and `arguments` are. The latter may be missing.
+#[derive(Clone, Copy)]
+struct CallPlaces {
+    name: Place,
+    arguments: Option<Place>,
+}
+
+/// A part of a text: where it begins and ends.
+type Place = (u32, u32);
 
 impl Payload {
     /// `{}`
-    pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
+    pub const EMPTY: Self = Self::of(Bytes::from_static(b"{}"));
+
+    const fn of(text: Bytes) -> Self {
+        Self { text, call: None }
+    }
 
     /// Encodes a value for a revision. A value that is no object is no valid result.
     ///
@@ -40,7 +60,7 @@ impl Payload {
     pub fn encode<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
         value.encode(&mut Encoder::new(&mut text, revision))?;
-        Ok(Self(Bytes::from(text)))
+        Ok(Self::of(Bytes::from(text)))
     }
 
     /// Encodes an object for a revision, and adds members that are encoded already, without
@@ -74,7 +94,7 @@ impl Payload {
             text.extend_from_slice(members.as_bytes());
             text.push(b'}');
         }
-        Ok(Self(Bytes::from(text)))
+        Ok(Self::of(Bytes::from(text)))
     }
 
     /// Encodes parameters of a call for a revision. The members of `_meta` that the connection adds
@@ -86,7 +106,7 @@ impl Payload {
     pub fn encode_params<T: Wire>(value: &T, revision: Revision) -> Result<Self, NotInRevision> {
         let mut text = Vec::with_capacity(256);
         value.encode(&mut Encoder::new(&mut text, revision).allow_missing_meta())?;
-        Ok(Self(Bytes::from(text)))
+        Ok(Self::of(Bytes::from(text)))
     }
 
     /// Creates a part of a frame, without copying it, unless it would keep alive a large frame of
@@ -94,7 +114,7 @@ impl Payload {
     pub(crate) fn part(frame: &Bytes, part: RawJsonRef<'_>) -> Self {
         let part = part.as_str().as_bytes();
         let is_wasteful = frame.len() > WASTE && part.len() < frame.len() / 4;
-        Self(if is_wasteful {
+        Self::of(if is_wasteful {
             Bytes::copy_from_slice(part)
         } else {
             sliced(frame, part)
@@ -105,7 +125,7 @@ impl Payload {
     /// large is copied, since a slice keeps all that was read together with it.
     pub(crate) fn kept_part(frame: &Bytes, part: RawJsonRef<'_>) -> Self {
         if part.as_str().len() < LARGE {
-            Self(Bytes::copy_from_slice(part.as_str().as_bytes()))
+            Self::of(Bytes::copy_from_slice(part.as_str().as_bytes()))
         } else {
             Self::part(frame, part)
         }
@@ -114,7 +134,13 @@ impl Payload {
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         // The envelope pass or the encoder has checked it.
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        std::str::from_utf8(&self.text).unwrap_or_default()
+    }
+
+    /// Returns the bytes of the text. As opposed to [`as_str`](Self::as_str) it doesn't go over
+    /// them.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
     }
 
     /// Returns the value, which is not checked again.
@@ -124,12 +150,42 @@ impl Payload {
 
     /// Returns the bytes, without copying them.
     pub fn into_bytes(self) -> Bytes {
-        self.0
+        self.text
+    }
+
+    /// Remembers where the members of a call are. `params` is the same text.
+    pub(crate) fn having(mut self, params: RawJsonRef<'_>, seen: SeenParams<'_>) -> Self {
+        let Some(name) = seen.name.filter(|_| !seen.has_others) else {
+            return self;
+        };
+        let place = |part| place_in(params.as_str(), part);
+        let arguments = seen.arguments.map(place);
+        // A place that can't be told is not to be taken for a missing member.
+        if arguments != Some(None) {
+            let arguments = arguments.flatten();
+            self.call = place(name).map(|name| CallPlaces { name, arguments });
+        }
+        self
+    }
+
+    /// Returns `name` and `arguments` if the envelope pass has found them in these parameters, and
+    /// nothing else but `_meta`. `None` says nothing about them.
+    pub fn call_members(&self) -> Option<(RawJsonRef<'_>, Option<RawJsonRef<'_>>)> {
+        let CallPlaces { name, arguments } = self.call?;
+        let part = |(start, end): Place| {
+            let part = self.text.get(start as usize..end as usize)?;
+            Some(RawJsonRef::new_unchecked(std::str::from_utf8(part).ok()?))
+        };
+        let arguments = match arguments {
+            Some(arguments) => Some(part(arguments)?),
+            None => None,
+        };
+        Some((part(name)?, arguments))
     }
 
     /// Returns the number of bytes of the text.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.text.len()
     }
 
     /// Returns a member that is a string.
@@ -141,7 +197,7 @@ impl Payload {
     /// Returns a member as it is written, without copying it.
     pub(crate) fn peek_raw(&self, name: &str) -> Option<Bytes> {
         let member = self.as_json().reader().peek_member(name).ok()??;
-        Some(sliced(&self.0, member.as_str().as_bytes()))
+        Some(sliced(&self.text, member.as_str().as_bytes()))
     }
 
     /// Decodes the object.
@@ -154,9 +210,18 @@ impl Payload {
     }
 }
 
+/// Payloads are equal when their texts are.
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Payload {}
+
 impl From<JsonObject> for Payload {
     fn from(object: JsonObject) -> Self {
-        Self(Bytes::from(RawJson::from(object).into_string()))
+        Self::of(Bytes::from(RawJson::from(object).into_string()))
     }
 }
 
@@ -164,6 +229,16 @@ impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Returns where a part of a text is in it.
+fn place_in(text: &str, part: RawJsonRef<'_>) -> Option<Place> {
+    let part = part.as_str();
+    let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    let end = start
+        .checked_add(part.len())
+        .filter(|end| *end <= text.len())?;
+    Some((start.try_into().ok()?, end.try_into().ok()?))
 }
 
 /// Returns a part of a frame as a slice of it. What is no part of it is copied.
@@ -189,7 +264,7 @@ mod tests {
         let frame = Bytes::from(text);
         let is_shared = |payload: &Payload| {
             let frame = frame.as_ptr() as usize..frame.as_ptr() as usize + frame.len();
-            frame.contains(&(payload.0.as_ptr() as usize))
+            frame.contains(&(payload.text.as_ptr() as usize))
         };
         let whole = RawJsonRef::parse(std::str::from_utf8(&frame).unwrap()).unwrap();
         let small = whole.reader().peek_member("params").unwrap().unwrap();
@@ -198,8 +273,11 @@ mod tests {
         assert!(is_shared(&Payload::kept_part(&frame, whole)));
         let short = Bytes::from_static(br#"{"a":{"b":1}}"#);
         let whole = RawJsonRef::parse(std::str::from_utf8(&short).unwrap()).unwrap();
-        assert_eq!(Payload::part(&short, whole).0.as_ptr(), short.as_ptr());
-        assert_ne!(Payload::kept_part(&short, whole).0.as_ptr(), short.as_ptr());
+        assert_eq!(Payload::part(&short, whole).text.as_ptr(), short.as_ptr());
+        assert_ne!(
+            Payload::kept_part(&short, whole).text.as_ptr(),
+            short.as_ptr()
+        );
         let elsewhere = RawJsonRef::parse("{}").unwrap();
         assert_eq!(Payload::part(&short, elsewhere), Payload::EMPTY);
     }

@@ -108,6 +108,21 @@ pub struct JsonRpcRequest<'a> {
     pub params: Option<RawJsonRef<'a>>,
     /// `_meta` of the parameters, which ought to be an object. `None` when it is `null`.
     pub meta: Option<RawJsonRef<'a>>,
+    /// The members of the parameters that the envelope pass has found on its way.
+    pub seen: SeenParams<'a>,
+}
+
+/// Members of the parameters of a request, of whatever kind, that the envelope pass has found on
+/// its way: those of a call of a tool, so that they need not be looked for again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SeenParams<'a> {
+    /// `name`
+    pub name: Option<RawJsonRef<'a>>,
+    /// `arguments`. `None` as well if escapes are in its name; `has_others` is `true` then.
+    pub arguments: Option<RawJsonRef<'a>>,
+    /// `true` if there are others beside these and `_meta`.
+    pub has_others: bool,
 }
 
 /// A notification.

@@ -229,10 +229,10 @@ impl Rounds {
 
     /// Returns `true` if parameters may bring answers or the state of an earlier round, from a look
     /// at the text. Those that don't need no [opening](Self::open), nor a binding for it.
-    pub fn has_round(params: &str) -> bool {
+    pub fn has_round(params: impl AsRef<[u8]>) -> bool {
         // An escape may hide any name. The letters are seldom: looking for them takes a fraction
         // of what looking for the names does.
-        let text = params.as_bytes();
+        let text = params.as_ref();
         memchr3_iter(b'S', b'R', b'\\', text).any(|at| {
             let (before, rest) = text.split_at(at);
             before.ends_with(b"request") && rest.starts_with(b"State\"")

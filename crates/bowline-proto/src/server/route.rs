@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use bowline_types::capabilities::ClientCapabilities;
 use bowline_types::common::Implementation;
-use bowline_types::envelope::{Envelope, EnvelopeError, JsonRpcRequest, MessageKind};
+use bowline_types::envelope::{Envelope, EnvelopeError, JsonRpcRequest, MessageKind, SeenParams};
 use bowline_types::error::{UnsupportedVersionData, codes};
 use bowline_types::logging::LoggingLevel;
 use bowline_types::meta::keys;
@@ -75,6 +75,8 @@ pub struct StatelessRequest<'a> {
     pub method: Method,
     /// Its parameters.
     pub params: RawJsonRef<'a>,
+    /// The members of the parameters that the envelope pass has found.
+    pub seen: SeenParams<'a>,
     /// Its `_meta`.
     pub context: Box<RequestContext>,
 }
@@ -221,6 +223,7 @@ impl Router<'_, '_> {
                 id,
                 method,
                 params,
+                seen: request.seen,
                 context,
             }),
             None => Routed::Unknown(UnknownRequest {
@@ -280,10 +283,14 @@ impl Router<'_, '_> {
             return Ok(());
         };
         // No member stands twice: the envelope pass has refused that.
-        let name = request
-            .params
-            .and_then(|params| params.members()?.find(|(key, _)| key.is(member)))
-            .and_then(|(_, name)| name.reader().string().ok());
+        let name = match member {
+            "name" => request.seen.name,
+            _ => request
+                .params
+                .and_then(|params| params.members()?.find(|(key, _)| key.is(member)))
+                .map(|(_, name)| name),
+        };
+        let name = name.and_then(|name| name.reader().string().ok());
         let Some(name) = name else {
             // Without the member the parameters are invalid, which the handler reports.
             return Ok(());

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::batch::Batch;
 use super::param_names::{Glance, Level, Names};
-use super::{Envelope, EnvelopeError, Fault, MessageKind};
+use super::{Envelope, EnvelopeError, Fault, MessageKind, SeenParams};
 use crate::id::RequestId;
 use crate::json::{
     Kind, MAX_DEPTH, RawJsonRef, RawStr, Reader, Scanner, SyntaxError, SyntaxErrorKind,
@@ -80,6 +80,7 @@ struct Seen<'a> {
     params: Member<RawJsonRef<'a>>,
     /// `_meta` of the parameters.
     meta: Option<RawJsonRef<'a>>,
+    seen_params: SeenParams<'a>,
     result: Member<RawJsonRef<'a>>,
     error: Member<RawJsonRef<'a>>,
     /// The place of an id that is an integer and not written as one, which only a response may
@@ -302,13 +303,23 @@ impl<'a> Seen<'a> {
                     } else {
                         self.skip(scanner, level.depth())?;
                     }
-                    if inner == Level::Meta {
-                        self.meta = Some(RawJsonRef::validated(scanner.text_since(start)));
+                    let value = RawJsonRef::validated(scanner.text_since(start));
+                    match inner {
+                        Level::Meta => self.meta = Some(value),
+                        Level::Free => self.seen_params.arguments = Some(value),
+                        Level::Params => {}
                     }
                 }
                 glance => {
                     are_plain &= glance != Glance::Unsure;
-                    self.skip(scanner, level.depth())?;
+                    let value = self.skip(scanner, level.depth())?;
+                    if level == Level::Params {
+                        if key.is("name") {
+                            self.seen_params.name = value;
+                        } else {
+                            self.seen_params.has_others = true;
+                        }
+                    }
                 }
             }
             if !scanner.take(b',') {

@@ -169,11 +169,12 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// Returns the place of the quote, when it is among the first eight bytes and no backslash before
-/// it.
+/// Returns the place of the quote, when it is among the first bytes and no backslash before it.
+/// Some fifty bytes are the longest names in use.
 #[inline]
 pub(super) fn quote_of_first(bytes: &[u8]) -> Option<usize> {
-    let special = first_special(&[*bytes.first_chunk()?])?;
+    let (words, _) = bytes.as_chunks::<8>();
+    let special = first_special(words.get(..6).unwrap_or(words))?;
     (bytes.get(special) == Some(&b'"')).then_some(special)
 }
 

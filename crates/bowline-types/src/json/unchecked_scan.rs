@@ -37,7 +37,7 @@ pub(super) fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
 #[inline]
 pub(super) fn string_end(bytes: &[u8], at: usize) -> Option<StringEnd> {
     let rest = bytes.get(at..)?;
-    // Most names are short.
+    // Most strings are names.
     match quote_of_first(rest) {
         Some(length) => Some(StringEnd {
             end: at + length + 1,

@@ -356,6 +356,50 @@ fn a_request_has_its_meta() {
 }
 
 #[test]
+fn a_request_has_the_members_of_a_call() {
+    for (params, name, arguments, others) in [
+        (
+            r#"{"name":"a","_meta":{"name":"b","arguments":{}}}"#,
+            Some("\"a\""),
+            None,
+            false,
+        ),
+        (
+            r#"{"arguments":{"name":"b"} , "n\u0061me": 1 }"#,
+            Some("1"),
+            Some(r#"{"name":"b"}"#),
+            false,
+        ),
+        (
+            r#"{"name":null,"arguments":[ ]}"#,
+            Some("null"),
+            Some("[ ]"),
+            false,
+        ),
+        (
+            r#"{"argum\u0065nts":{},"name":"a"}"#,
+            Some("\"a\""),
+            None,
+            true,
+        ),
+        (r#"{"name":"a","task":{}}"#, Some("\"a\""), None, true),
+        ("{}", None, None, false),
+    ] {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+        let Ok(Envelope::Request(request)) = Envelope::parse(frame.as_bytes()) else {
+            panic!("{params}");
+        };
+        let seen = request.seen;
+        let texts = [seen.name, seen.arguments].map(|value| value.map(|value| value.as_str()));
+        assert_eq!(
+            (texts, seen.has_others),
+            ([name, arguments], others),
+            "{params}"
+        );
+    }
+}
+
+#[test]
 fn members_of_parameters_are_held_to_the_same() {
     for (params, path) in [
         (r#"{"name":"add","name":"echo"}"#, "name"),

@@ -423,8 +423,11 @@ impl Context {
             return Ok(());
         }
         let params = self.params();
-        let params = params.as_ref().map_or("{}", Payload::as_str);
-        let rounds = if Rounds::has_round(params) {
+        let may_go_on = params
+            .as_ref()
+            .is_some_and(|params| Rounds::has_round(params.as_bytes()));
+        let rounds = if may_go_on {
+            let params = params.as_ref().map_or("{}", Payload::as_str);
             let seal = &inner.session.server.seal;
             let now = seal.now();
             let rounds = Rounds::open(params, seal, &self.binding()?, now);

@@ -226,7 +226,7 @@ impl Dispatch {
     ) -> BoxFuture<'static, RpcResult> {
         let meta = self.owned_meta_for(&request);
         let offered = check_offered(contents.has_tools(), &request);
-        let call = offered.and_then(|()| CallParams::parse(request.params_json()));
+        let call = offered.and_then(|()| CallParams::of(request.params.as_ref()));
         let called = call.and_then(|call| {
             let tool = contents.tools.get(&call.name);
             let tool = tool.ok_or_else(|| unknown_tool(&call.name))?;

@@ -100,7 +100,8 @@ pub(super) struct SessionShared {
 /// The protocol session, and what waits for its events. Behind the lock.
 #[derive(Debug)]
 pub(super) struct SessionCore {
-    pub(super) session: Session,
+    /// Boxed, since it is large and moves with the rest when a session begins.
+    pub(super) session: Box<Session>,
     pub(super) client: Option<Arc<ClientInfo>>,
     /// Handlers that run in tasks of their own.
     pub(super) running: BTreeMap<RequestKey, Context>,
@@ -140,7 +141,7 @@ impl SessionCore {
     fn new(session: Session, listen_limits: ListenLimits, max_blocking: usize) -> Self {
         Self {
             listens: ListenSubscriptions::new(listen_limits),
-            session,
+            session: Box::new(session),
             client: None,
             running: BTreeMap::new(),
             pending_questions: MonotonicTable::new(),

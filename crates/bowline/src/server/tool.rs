@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use bowline_proto::Payload;
 use bowline_proto::server::ParamHeaders;
 use bowline_types::common::Icon;
 use bowline_types::json::Kind;
@@ -434,6 +435,22 @@ pub(super) struct CallParams<'p> {
 }
 
 impl<'p> CallParams<'p> {
+    /// Returns the parameters of a call, where the envelope pass has found its members without
+    /// looking for them again.
+    pub(super) fn of(params: Option<&'p Payload>) -> Result<Self, ErrorObject> {
+        if let Some((name, arguments)) = params.and_then(Payload::call_members)
+            && let Ok(name) = name.to_text()
+            && arguments.is_none_or(|arguments| arguments.kind() == Kind::Object)
+        {
+            return Ok(Self {
+                name,
+                arguments: arguments.map_or("{}", RawJsonRef::as_str),
+                task: None,
+            });
+        }
+        Self::parse(params.map_or(RawJsonRef::EMPTY_OBJECT, Payload::as_json))
+    }
+
     pub(super) fn parse(params: RawJsonRef<'p>) -> Result<Self, ErrorObject> {
         let (mut name, mut arguments, mut task) = (None, "{}", None);
         let invalid = |message: String| ErrorObject::invalid_params(message);

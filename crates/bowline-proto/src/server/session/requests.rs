@@ -33,14 +33,18 @@ impl Session {
             id,
             method,
             params,
+            seen,
             context,
         } = request;
         self.handshake = None;
         if self.phase == SessionPhase::ShuttingDown {
             return self.refuse_phase(now, &id, to);
         }
-        let params = (params != RawJsonRef::EMPTY_OBJECT)
-            .then(|| self.endpoint.request_params(frame, params));
+        let params = (params != RawJsonRef::EMPTY_OBJECT).then(|| {
+            self.endpoint
+                .request_params(frame, params)
+                .having(params, seen)
+        });
         let arrival = match method {
             // It lasts until it is closed or ended, and its parameters are not kept.
             Method::Listen => Arrival {
@@ -169,9 +173,10 @@ impl Session {
         request: &JsonRpcRequest<'_>,
         method: Method,
     ) {
-        let params = request
-            .params
-            .map(|params| self.endpoint.request_params(frame, params));
+        let params = request.params.map(|params| {
+            let payload = self.endpoint.request_params(frame, params);
+            payload.having(params, request.seen)
+        });
         let arrival = self.arrival(to, method, params.as_ref());
         let admitted = self
             .endpoint

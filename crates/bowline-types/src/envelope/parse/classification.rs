@@ -53,6 +53,7 @@ impl<'a> Seen<'a> {
                             method,
                             params,
                             meta,
+                            seen: self.seen_params,
                         }))
                     }
                     Id::Absent => Ok(Envelope::Notification(JsonRpcNotification {

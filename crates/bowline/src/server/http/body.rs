@@ -15,7 +15,7 @@ use bowline_proto::{StreamId, Transmit};
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use memchr::memchr2;
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::body_budget::BodyBudget;
 use super::legacy_sse::LegacyEvents;
@@ -308,7 +308,6 @@ where
     if body.size_hint().lower() > max_bytes as u64 {
         return Err(BodyError::TooLarge);
     }
-    let until = Instant::now() + timeout;
     let mut deadline = None;
     let mut first: Option<Bytes> = None;
     let mut more: Option<BytesMut> = None;
@@ -343,7 +342,8 @@ where
                     }
                 }
                 Poll::Pending => {
-                    let deadline = deadline.get_or_insert_with(|| Box::pin(sleep_until(until)));
+                    // It begins with the first poll. Most bodies are there with their head.
+                    let deadline = deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
                     ready!(deadline.as_mut().poll(cx));
                     return Poll::Ready(Err(BodyError::TooSlow));
                 }

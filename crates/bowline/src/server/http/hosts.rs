@@ -5,6 +5,7 @@
 //! compared and never resolved.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use ::http::header::HOST;
 use ::http::request::Parts;
@@ -20,7 +21,11 @@ use super::refusal::{HttpRefusal, RefusalKind, Shown};
 /// The default is `localhost`, `127.0.0.1` and `[::1]` with any port. Any other host is answered
 /// with 403.
 #[derive(Clone, Debug, Default)]
-pub struct AllowedHosts(List);
+pub struct AllowedHosts {
+    list: List,
+    /// A header `Host` that was allowed. Most clients name the same one, which is not parsed again.
+    allowed: OnceLock<Box<[u8]>>,
+}
 
 #[derive(Clone, Debug, Default)]
 enum List {
@@ -58,18 +63,25 @@ impl AllowedHosts {
                 .ok_or_else(|| InvalidHttpSetting::new("allowed host", entry, expected))
         };
         let entries = entries.into_iter().map(parse).collect::<Result<_, _>>()?;
-        Ok(Self(List::Listed(entries)))
+        Ok(Self::of(List::Listed(entries)))
     }
 
     /// Allows any host. Only for a server that authenticates each request, or behind a proxy
     /// that checks the host itself.
     pub fn any() -> Self {
-        Self(List::Any)
+        Self::of(List::Any)
+    }
+
+    fn of(list: List) -> Self {
+        Self {
+            list,
+            allowed: OnceLock::new(),
+        }
     }
 
     /// Returns `true` if the list was never set.
     pub(super) fn is_default(&self) -> bool {
-        matches!(self.0, List::Local)
+        matches!(self.list, List::Local)
     }
 
     /// Checks the host of a request: the header `Host`, and the authority of the URI (the
@@ -87,7 +99,7 @@ impl AllowedHosts {
                 }
                 header
             }
-            (Some(header), None) => parse_host(header.as_bytes())?,
+            (Some(header), None) => return self.check_header(header),
             // RFC 9112, 3.2: a request of HTTP/1.1 has the header, also beside an absolute URI.
             (None, Some(authority)) if parts.version != Version::HTTP_11 => {
                 parse_host(authority.as_str().as_bytes())?
@@ -104,6 +116,17 @@ impl AllowedHosts {
                     .map_or(b"", |host| host.as_str().as_bytes()),
             ),
         })
+    }
+
+    /// Checks a header `Host` that nothing stands beside.
+    fn check_header(&self, header: &HeaderValue) -> Result<(), HttpRefusal> {
+        let host = header.as_bytes();
+        if self.allowed.get().is_some_and(|allowed| **allowed == *host) {
+            return Ok(());
+        }
+        self.require(&parse_host(host)?, || Shown(host))?;
+        self.allowed.get_or_init(|| host.into());
+        Ok(())
     }
 
     /// Checks the host that a trusted proxy has forwarded. It counts beside the request's own:
@@ -130,7 +153,7 @@ impl AllowedHosts {
     }
 
     fn allows(&self, authority: &Authority<'_>) -> bool {
-        match &self.0 {
+        match &self.list {
             List::Local => authority.host.is_local(),
             List::Listed(entries) => entries
                 .iter()
@@ -140,7 +163,7 @@ impl AllowedHosts {
     }
 
     fn is_any(&self) -> bool {
-        matches!(self.0, List::Any)
+        matches!(self.list, List::Any)
     }
 }
 

@@ -174,8 +174,8 @@ impl Inner {
                 // Whether it is refused at the end of the server depends on its message.
                 Ok(()) if parts.method == Method::POST => self.post(parts, body).await,
                 Ok(()) if self.core.sessions.has_ended() => self.refuse(server_ends()),
-                Ok(()) if parts.method == Method::GET => self.get(&parts).await,
-                Ok(()) => self.delete(&parts).await,
+                Ok(()) if parts.method == Method::GET => Box::pin(self.get(&parts)).await,
+                Ok(()) => Box::pin(self.delete(&parts)).await,
                 Err(refusal) => self.refuse(refusal),
             },
             Ok(Some(preflight)) => preflight.map(|()| HttpBody::empty()),
@@ -251,7 +251,7 @@ impl Inner {
                 self.serve(post, message, session, true, None).await
             }
             Target::Handshake(HandshakeRoute::OpenSession, message) => {
-                self.open_session(post, message).await
+                Box::pin(self.open_session(post, message)).await
             }
             Target::Handshake(HandshakeRoute::Respond(target), message) => {
                 let principal = post.principal.as_ref();

@@ -288,7 +288,9 @@ impl SessionShared {
                 let session = Session::resume(now, config, remains.record);
                 (session, remains.client, remains.streams)
             }
-            None => (Session::new(now, config), None, new_streams()),
+            None if log.is_some() => (Session::new(now, config), None, new_streams()),
+            // No event has an id, so that the numbers of the streams stay inside.
+            None => (Session::new(now, config), None, StreamsRecord::default()),
         };
         let streams = ResponseStreams::new(log, streams, session.revision());
         let mut core =
@@ -494,6 +496,11 @@ impl SessionShared {
         reader: Option<EventReader>,
         cancels: bool,
     ) {
+        let is_gone = |streams: &ResponseStreams| streams.is_gone(stream);
+        if reader.is_none() && self.lock().streams.as_ref().is_some_and(is_gone) {
+            // Its response was all that was sent, and was taken.
+            return;
+        }
         let _entered = entered(&self.span);
         self.with(|core, now| {
             let requests = match &mut core.streams {

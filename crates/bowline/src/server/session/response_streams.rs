@@ -528,6 +528,11 @@ impl ResponseStreams {
         stream.map_or_else(Vec::new, |stream| stream.requests)
     }
 
+    /// Returns `true` if there is nothing to close of a stream.
+    pub(in super::super) fn is_gone(&self, id: StreamId) -> bool {
+        self.server_stream != Some(id) && self.streams.get(id).is_none()
+    }
+
     /// Takes the response of a stream if it is all that there is.
     pub(in super::super) fn take_only_response(&mut self, id: StreamId) -> Option<Transmit> {
         let Output::Queue(queue) = &mut self.streams.get_mut(id)?.output else {

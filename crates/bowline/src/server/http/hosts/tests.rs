@@ -181,6 +181,8 @@ fn the_error_shows_the_host_and_what_to_do() {
 fn a_local_host_costs_no_allocation() {
     let parts = parts(Version::HTTP_11, "/", &["localhost:3000"]);
     let hosts = AllowedHosts::default();
+    // The first one that is allowed is kept.
+    assert!(hosts.check(&parts).is_ok());
     let cost = allocation_counter::measure(|| assert!(hosts.check(&parts).is_ok()));
     assert_eq!(cost.count_total, 0);
 }
@@ -201,4 +203,24 @@ fn parts(version: Version, uri: &str, hosts: &[&str]) -> Parts {
         request = request.header(HOST, *host);
     }
     request.body(()).expect("a valid request").into_parts().0
+}
+
+#[test]
+fn a_host_that_was_allowed_lets_no_other_one_in() {
+    let hosts = AllowedHosts::new(["mcp.example.com", "localhost:*"]).unwrap();
+    for (host, expected) in [
+        ("evil.example.com", 403),
+        ("mcp.example.com", 200),
+        ("mcp.example.com", 200),
+        ("mcp.example.com.evil.example", 403),
+        ("evil.example.com", 403),
+        ("localhost:1", 200),
+        ("", 400),
+    ] {
+        check(&hosts, Version::HTTP_11, "/mcp", &[host], expected);
+    }
+    let both = ["mcp.example.com", "mcp.example.com"];
+    check(&hosts, Version::HTTP_11, "/mcp", &both, 400);
+    let uri = "http://evil.example.com/";
+    check(&hosts, Version::HTTP_11, uri, &["mcp.example.com"], 400);
 }
