@@ -7,7 +7,8 @@
 //! - `config`: what can be set, with every limit; `invalid_setting`: its error.
 //! - `service`: the tower service, from the request to its response. `responses`: heads and small
 //!   bodies, `body`: what is read and written, event streams above all; `body_budget`: the memory of
-//!   all bodies that are being received.
+//!   all bodies that are being received, `unread_responses`: of all large responses that are not
+//!   read.
 //! - `sessions`: the sessions of the handshake era, live and idle. `session_document`: an idle one
 //!   as a store keeps it, `stored_sessions`: all that are in the store of several nodes.
 //! - `legacy_sse`: a service of its own for the transport of 2024-11-05, with its sessions.
@@ -58,6 +59,7 @@ mod session_document;
 mod sessions;
 mod stats;
 mod stored_sessions;
+mod unread_responses;
 
 pub use authenticate::{Authenticate, Authenticated, AuthenticationRefusal, HttpRequestHead};
 pub use bind_addr::BindAddr;
@@ -74,4 +76,8 @@ pub use server_card::ServerCard;
 pub use service::HttpService;
 pub use stats::HttpStats;
 
+pub(super) use self::body::write_event;
 pub(super) use self::stats::HttpCounters;
+pub(super) use self::unread_responses::{
+    CutResponses, MAX_UNCOUNTED, UnreadResponse, UnreadResponses,
+};

@@ -224,6 +224,9 @@ pub(super) enum Notice {
     Ended {
         reason: &'static str,
     },
+    /// Responses were cut, as their clients don't read them.
+    #[cfg(feature = "http-server")]
+    ResponsesCut(super::http::CutResponses),
 }
 
 impl Notice {
@@ -232,6 +235,8 @@ impl Notice {
         match self {
             Self::Connected { client, revision } => connected(session, client.as_ref(), revision),
             Self::Ended { reason } => info!(reason, "session ended"),
+            #[cfg(feature = "http-server")]
+            Self::ResponsesCut(cut) => cut.log(),
         }
     }
 }

@@ -20,6 +20,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::body_budget::BodyBudget;
 use super::legacy_sse::LegacyEvents;
 use super::sessions::SessionLease;
+use super::unread_responses::{MAX_UNCOUNTED, UnreadResponse, UnreadResponses};
 use crate::server::session::{SessionShared, SessionTimer, StreamOutput, StreamStart};
 
 /// Messages larger than this are not copied into one piece.
@@ -37,6 +38,8 @@ pub struct HttpBody(Kind);
 enum Kind {
     /// What is left of a body that is known.
     Known(VecDeque<Bytes>),
+    /// A large response.
+    Unread(UnreadResponse),
     Events(Box<Events>),
     LegacyEvents(Box<LegacyEvents>),
 }
@@ -57,13 +60,19 @@ impl HttpBody {
     }
 
     /// Creates a body of one message.
-    pub(super) fn message(transmit: Transmit) -> Self {
+    pub(super) fn message(transmit: Transmit, unread: &Arc<UnreadResponses>) -> Self {
         if transmit.len() <= MAX_COPIED {
             let mut bytes = BytesMut::with_capacity(transmit.len());
             transmit.append_to(&mut bytes);
             return Self::full(bytes.freeze());
         }
+        let is_counted = transmit.len() > MAX_UNCOUNTED;
         let parts = [transmit.head, transmit.body, transmit.tail];
+        if is_counted {
+            let (response, cut) = unread.hold(parts);
+            cut.log();
+            return Self(Kind::Unread(response));
+        }
         Self(Kind::Known(
             parts.into_iter().filter(|part| !part.is_empty()).collect(),
         ))
@@ -88,6 +97,10 @@ impl Body for HttpBody {
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match &mut self.0 {
             Kind::Known(parts) => Poll::Ready(parts.pop_front().map(|part| Ok(Frame::data(part)))),
+            Kind::Unread(response) => {
+                let read = response.read().transpose();
+                Poll::Ready(read.map(|piece| piece.map(Frame::data)))
+            }
             Kind::Events(events) => {
                 let polled = events.poll_bytes(cx);
                 polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data)))
@@ -102,7 +115,8 @@ impl Body for HttpBody {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Kind::Known(parts) => parts.is_empty(),
-            Kind::Events(events) => events.has_ended,
+            Kind::Unread(response) => response.remaining() == 0,
+            Kind::Events(events) => events.has_ended && events.large.is_none(),
             Kind::LegacyEvents(events) => events.has_ended(),
         }
     }
@@ -112,6 +126,7 @@ impl Body for HttpBody {
             Kind::Known(parts) => {
                 SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
             }
+            Kind::Unread(response) => SizeHint::with_exact(response.remaining() as u64),
             Kind::Events(_) | Kind::LegacyEvents(_) => SizeHint::default(),
         }
     }
@@ -166,6 +181,9 @@ pub(super) struct Events {
     reconnect_delay: Option<Duration>,
     /// What is sent before anything else.
     preamble: Option<Bytes>,
+    /// Events that leave in pieces, before anything else.
+    large: Option<UnreadResponse>,
+    unread: Arc<UnreadResponses>,
     has_ended: bool,
 }
 
@@ -173,6 +191,7 @@ impl Events {
     pub(super) fn new(
         mut stream: OpenStream,
         start: StreamStart,
+        unread: Arc<UnreadResponses>,
         keep_alive_interval: Duration,
         max_age: Option<Duration>,
     ) -> Self {
@@ -195,20 +214,36 @@ impl Events {
             keep_alive: Box::pin(sleep(keep_alive_interval)),
             keep_alive_interval,
             max_age: max_age.map(|age| Box::pin(sleep(age))),
+            large: None,
+            unread,
             has_ended: false,
         }
     }
 
     fn poll_bytes(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        if self.has_ended {
+        if self.has_ended && self.large.is_none() {
             return Poll::Ready(None);
         }
-        let polled = self.poll_events(cx);
+        let polled = match self.read_large() {
+            Some(piece) => Poll::Ready(Some(piece)),
+            None => self.poll_events(cx),
+        };
         if let Poll::Ready(Some(Ok(_))) = &polled {
             let next = Instant::now() + self.keep_alive_interval;
             self.keep_alive.as_mut().reset(next);
         }
         polled
+    }
+
+    /// Returns the next piece of events that are large, if there are any.
+    fn read_large(&mut self) -> Option<io::Result<Bytes>> {
+        let large = self.large.as_mut()?;
+        let piece = large.read();
+        if large.remaining() == 0 {
+            self.large = None;
+        }
+        self.has_ended |= piece.is_err();
+        piece.transpose()
     }
 
     fn poll_events(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<io::Result<Bytes>>> {
@@ -217,7 +252,7 @@ impl Events {
         if let Some(preamble) = preamble.as_ref().filter(|bytes| *bytes != COMMENT) {
             out.put_slice(preamble);
         }
-        while out.len() < MAX_TOGETHER && !self.has_ended {
+        while out.len() < MAX_TOGETHER && !self.has_ended && self.large.is_none() {
             let stream = &self.stream;
             let polled =
                 stream
@@ -225,6 +260,7 @@ impl Events {
                     .poll_stream(stream.id, stream.reader.as_ref(), &mut self.timer, cx);
             match polled {
                 Poll::Ready(StreamOutput::Message(transmit)) => write_event(&mut out, &transmit),
+                Poll::Ready(StreamOutput::Large(event)) => self.large = Some(event),
                 Poll::Ready(StreamOutput::Event(event)) => {
                     event.write_sse(&mut out, self.reconnect_delay);
                 }
@@ -237,8 +273,19 @@ impl Events {
                 Poll::Pending => break,
             }
         }
+        // Those together are not much larger, unless one of them is.
+        if out.len() > 2 * MAX_TOGETHER && self.large.is_none() {
+            let (large, cut) = self
+                .unread
+                .hold([Bytes::new(), out.split().freeze(), Bytes::new()]);
+            cut.log();
+            self.large = Some(large);
+        }
         if !out.is_empty() {
             return Poll::Ready(Some(Ok(out.freeze())));
+        }
+        if let Some(piece) = self.read_large() {
+            return Poll::Ready(Some(piece));
         }
         if self.has_ended {
             return Poll::Ready(None);
@@ -277,7 +324,7 @@ pub(super) fn cut_stream() -> io::Error {
 
 /// Appends a message as an event. A line end in JSON is white space, which becomes a blank: an
 /// event has one line of data.
-pub(super) fn write_event(out: &mut BytesMut, transmit: &Transmit) {
+pub(in crate::server) fn write_event(out: &mut BytesMut, transmit: &Transmit) {
     out.reserve(transmit.len() + 8);
     out.put_slice(b"data: ");
     for part in [&transmit.head, &transmit.body, &transmit.tail] {

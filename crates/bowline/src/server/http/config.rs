@@ -49,6 +49,7 @@ pub struct HttpConfig {
     has_resumption: bool,
     event_log: EventLogConfig,
     max_event_bytes: usize,
+    pub(super) max_unread_response_bytes: usize,
     reconnect_delay: Duration,
     pub(super) public_url: Option<PublicUrl>,
     pub(super) legacy_sse: Option<Box<str>>,
@@ -82,6 +83,7 @@ impl Default for HttpConfig {
             has_resumption: true,
             event_log: EventLogConfig::default(),
             max_event_bytes: 256 * 1024 * 1024,
+            max_unread_response_bytes: 256 * 1024 * 1024,
             reconnect_delay: Duration::from_secs(1),
             public_url: None,
             legacy_sse: None,
@@ -295,9 +297,9 @@ impl HttpConfig {
     }
 
     /// Sets the most connections that are served at the same time. Default 1024; with HTTP/1.1 each
-    /// may keep 64 KiB, with HTTP/2 1 MiB of bodies that are being received and 64 KiB for each
-    /// response. Responses that are not streams are kept whole until their client has read them: one
-    /// with HTTP/1.1, up to 100 with HTTP/2.
+    /// may keep 64 KiB, with HTTP/2 1 MiB of bodies that are being received and 64 KiB for each of up
+    /// to 100 responses. Larger responses have a
+    /// [limit for all of them](Self::max_unread_response_bytes).
     ///
     /// Beyond it the connection that has been without a request for the longest time is closed: at
     /// first one that has never sent a complete request head, and at last one that is still sending
@@ -382,6 +384,20 @@ impl HttpConfig {
     #[must_use]
     pub fn max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of responses over 64 KiB, and of events over it that are being sent, may be
+    /// kept until their clients have read them, of all connections together. Default 256 MiB; a
+    /// response counts in full until its last byte was read. Beyond it the ones that were not read for
+    /// the longest time are cut, whose connection or HTTP/2 stream is reset; the newest one never is,
+    /// whatever its size. [`HttpStats::cut_responses`](super::HttpStats::cut_responses) counts them.
+    ///
+    /// Events that clients can resume are kept within [another limit](Self::max_event_bytes), and
+    /// streams of the [transport of 2024-11-05](Self::legacy_sse) have limits of their own.
+    #[must_use]
+    pub fn max_unread_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_unread_response_bytes = bytes;
         self
     }
 

@@ -1,5 +1,6 @@
 //! The responses of the service: heads and small bodies.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{self, HeaderValue};
@@ -12,15 +13,16 @@ use super::body::{BodyError, Events, HttpBody};
 use super::mcp_headers::SESSION_ID;
 use super::refusal::HttpRefusal;
 use super::sessions::TooManySessions;
+use super::unread_responses::UnreadResponses;
 use crate::server::round_state_seal::RoundSeal;
 
 /// How long a client should wait after a limit that is reached now.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Returns a response of a request as JSON.
-pub(super) fn json(transmit: Transmit) -> Response<HttpBody> {
+pub(super) fn json(transmit: Transmit, unread: &Arc<UnreadResponses>) -> Response<HttpBody> {
     let status = StatusCode::from_u16(transmit.status).unwrap_or(StatusCode::OK);
-    let mut response = json_body(status, HttpBody::message(transmit));
+    let mut response = json_body(status, HttpBody::message(transmit, unread));
     if status == StatusCode::SERVICE_UNAVAILABLE {
         set_retry_after(&mut response, RETRY_AFTER);
     }

@@ -44,6 +44,7 @@ use super::responses::{
 use super::server_card::CardDocument;
 use super::sessions::{SessionLease, SessionMap};
 use super::stats::{HttpCounters, HttpStats};
+use super::unread_responses::UnreadResponses;
 use crate::clock::Clock;
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
@@ -64,11 +65,12 @@ struct Inner {
     router: RouterConfig,
     handshake: HandshakeHttpConfig,
     clock: Clock,
-    counters: HttpCounters,
+    counters: Arc<HttpCounters>,
     sessions: Arc<SessionMap>,
     /// What the event logs of sessions are made with, where clients can resume streams.
     log: Option<Arc<LogSettings>>,
     bodies: BodyBudget,
+    unread: Arc<UnreadResponses>,
     card: Option<CardDocument>,
     /// The configuration of requests of the stateless era, which needs no capabilities.
     stateless: Arc<SessionConfig>,
@@ -91,11 +93,13 @@ impl HttpService {
         let mut router = RouterConfig::new(revisions);
         router.forward_unknown_methods = core.raw_notification_handler.is_some();
         let stateless = Arc::new(session);
+        let counters = Arc::new(HttpCounters::within(&core.http_counters));
         Self(Arc::new(Inner {
             router,
             handshake,
             clock,
-            counters: HttpCounters::within(&core.http_counters),
+            unread: UnreadResponses::new(config.max_unread_response_bytes, Arc::clone(&counters)),
+            counters,
             sessions: SessionMap::new(clock, &config),
             log: config.log_settings(),
             bodies: BodyBudget::of(&config),
@@ -116,6 +120,11 @@ impl HttpService {
     /// remembered for it.
     pub fn kept_event_bytes(&self) -> usize {
         self.0.log.as_ref().map_or(0, |log| log.budget.kept())
+    }
+
+    /// Returns the bytes of all large responses that are kept until their clients have read them.
+    pub fn unread_response_bytes(&self) -> usize {
+        self.0.unread.bytes()
     }
 
     /// Returns the number of sessions of the handshake era.
@@ -332,14 +341,14 @@ impl Inner {
         let is_endless = message.is_listen();
         let stream = run(post, message, session, cancels, lease).await;
         if let Some(response) = stream.take_only_response() {
-            return json(response);
+            return json(response, &self.unread);
         }
         // Plain JSON if nothing else is sent, and the response is there soon (TR-107).
         let _ = timeout(self.config.stream_after, stream.ready()).await;
         match stream.take_only_response() {
-            Some(response) => json(response),
+            Some(response) => json(response, &self.unread),
             None => {
-                let start = stream.session.begin_events(stream.id);
+                let start = stream.session.begin_events(stream.id, &self.unread);
                 let can_end = is_endless || start.can_end;
                 self.event_stream(stream, start, can_end)
             }
@@ -353,7 +362,9 @@ impl Inner {
         can_end: bool,
     ) -> Response<HttpBody> {
         let max_age = self.config.max_stream_age.filter(|_| can_end);
-        event_stream(Events::new(stream, start, self.config.keep_alive, max_age))
+        let unread = Arc::clone(&self.unread);
+        let keep_alive = self.config.keep_alive;
+        event_stream(Events::new(stream, start, unread, keep_alive, max_age))
     }
 
     /// Opens a session with an `initialize`.
@@ -375,14 +386,14 @@ impl Inner {
             return self.refuse(Refusal::unknown_session(None).into());
         };
         if !(self.config.has_sessions && session.has_negotiated()) {
-            return json(response);
+            return json(response, &self.unread);
         }
         let id = match new_session_id() {
             Ok(id) => id,
             Err(refusal) => return self.refuse(refusal),
         };
         match self.add_session(&id, &session).await {
-            Ok(()) => with_session_id(json(response), &id),
+            Ok(()) => with_session_id(json(response, &self.unread), &id),
             Err(refusal) => self.refuse(refusal),
         }
     }

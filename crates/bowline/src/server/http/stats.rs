@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::hosts::AllowedHosts;
 use super::refusal::{HttpRefusal, RefusalKind};
 
-/// What a server over HTTP has refused so far.
+/// What a server over HTTP has refused or cut so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpStats {
@@ -29,6 +29,9 @@ pub struct HttpStats {
     pub busy_rejections: u64,
     /// All other refusals.
     pub other_rejections: u64,
+    /// Responses that were cut, as their clients did not read them, beyond
+    /// [`HttpConfig::max_unread_response_bytes`](super::HttpConfig::max_unread_response_bytes).
+    pub cut_responses: u64,
 }
 
 /// The counters behind [`HttpStats`], shared by all connections.
@@ -43,6 +46,7 @@ pub(in crate::server) struct HttpCounters {
     timeout: AtomicU64,
     busy: AtomicU64,
     other: AtomicU64,
+    cut_responses: AtomicU64,
     /// The counters of the server, where these are of one of its services.
     of_server: Option<Arc<Self>>,
 }
@@ -80,6 +84,17 @@ impl HttpCounters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts responses that were cut.
+    pub(super) fn count_cut_responses(&self, count: usize) {
+        if count > 0 {
+            let count = count as u64;
+            self.cut_responses.fetch_add(count, Ordering::Relaxed);
+            if let Some(of_server) = &self.of_server {
+                of_server.cut_responses.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Returns the counts. They are read one after another, without a lock.
     pub(in crate::server) fn snapshot(&self) -> HttpStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -93,6 +108,7 @@ impl HttpCounters {
             timeouts: read(&self.timeout),
             busy_rejections: read(&self.busy),
             other_rejections: read(&self.other),
+            cut_responses: read(&self.cut_responses),
         }
     }
 }
@@ -132,6 +148,7 @@ mod tests {
             timeouts: 1,
             busy_rejections: 2,
             other_rejections: 3,
+            cut_responses: 0,
         };
         assert_eq!(counters.snapshot(), expected);
     }

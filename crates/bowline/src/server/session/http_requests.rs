@@ -35,7 +35,7 @@ use crate::clock::{Alarm, Clock};
 use crate::log_names::entered;
 use crate::server::block_monitor;
 use crate::server::context::Context;
-use crate::server::http::HttpRequestParts;
+use crate::server::http::{HttpRequestParts, UnreadResponses};
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
 use crate::server::service::{ClientRequest, MethodName};
@@ -108,6 +108,9 @@ impl SessionCore {
         }
         if let Some(streams) = &mut self.streams {
             drained.wakers.append(&mut streams.take_wakers());
+            if let Some(cut) = streams.take_cut_responses() {
+                drained.notices.push(Notice::ResponsesCut(cut));
+            }
         }
         if let Some(stream) = &mut self.legacy_stream {
             let has_ended = self.session.phase() == SessionPhase::Closed;
@@ -404,10 +407,18 @@ impl SessionShared {
         self.with_streams(ResponseStreams::open_server_stream)
     }
 
-    /// Makes the stream of a POST one of events.
-    pub(in super::super) fn begin_events(&self, stream: StreamId) -> StreamStart {
-        let start =
-            self.with_streams(|streams, now, revision| streams.begin_events(now, stream, revision));
+    /// Makes the stream of a POST one of events. A large response on it is kept within a limit, where
+    /// it can't be resumed.
+    pub(in super::super) fn begin_events(
+        &self,
+        stream: StreamId,
+        unread: &Arc<UnreadResponses>,
+    ) -> StreamStart {
+        let start = self.with_streams(|streams, now, revision| {
+            let start = streams.begin_events(now, stream, revision);
+            streams.limit_unread(stream, unread);
+            start
+        });
         start.unwrap_or_default()
     }
 

@@ -18,9 +18,13 @@ use std::time::Duration;
 use bowline_proto::server::{EventId, EventReader, EventRecord, Read, ReplayError, StreamHead};
 use bowline_proto::{Instant, MonotonicTable, RequestKey, StreamId, Transmit, TransmitKind};
 use bowline_types::Revision;
+use bytes::{Bytes, BytesMut};
 
 use super::stream_log::{LogSettings, StreamLog};
 use crate::clock::Clock;
+use crate::server::http::{
+    CutResponses, MAX_UNCOUNTED, UnreadResponse, UnreadResponses, write_event,
+};
 
 /// Bytes of notifications and requests that may wait on one stream that can't be resumed. Beyond it
 /// the stream is cut.
@@ -51,6 +55,8 @@ pub(in super::super) struct ResponseStreams {
     left_at: Option<Instant>,
     /// Wakers of streams that have new messages, to be woken without the lock.
     wakers: Vec<Waker>,
+    /// Responses of other streams that were cut, to be logged without the lock.
+    cut_responses: CutResponses,
 }
 
 /// What is kept of the streams of an idle session.
@@ -85,6 +91,10 @@ enum Output {
 #[derive(Debug, Default)]
 struct Queue {
     messages: VecDeque<Transmit>,
+    /// The response, if it is large, as an event. It is the last message.
+    large: Option<UnreadResponse>,
+    /// The limit on large responses, once this is a stream of events.
+    unread: Option<Arc<UnreadResponses>>,
     /// Bytes of the messages, without responses.
     bytes: usize,
     /// `true` if messages were dropped since the client doesn't read.
@@ -110,6 +120,8 @@ pub(in super::super) struct StreamStart {
 pub(in super::super) enum StreamOutput {
     /// A message without an id.
     Message(Transmit),
+    /// A large response without an id, as an event.
+    Large(UnreadResponse),
     /// A message that can be resumed from.
     Event(EventRecord),
     /// The client is to resume the stream after this time.
@@ -134,16 +146,35 @@ impl Queue {
             && self.messages.len() < MAX_STREAM_MESSAGES
     }
 
-    /// Queues a message, unless too many wait. Responses always find room: requests are limited.
-    fn push(&mut self, transmit: Transmit) {
+    /// Queues a message, unless too many wait. Responses always find room: requests are limited, and
+    /// large ones on streams of events [together](UnreadResponses). Returns those that it cuts.
+    fn push(&mut self, transmit: Transmit) -> CutResponses {
         if transmit.kind != TransmitKind::Response {
             if !self.has_room(transmit.len()) {
                 self.is_cut = true;
-                return;
+                return CutResponses::default();
             }
             self.bytes += transmit.len();
+        } else if let Some(unread) = &self.unread
+            && transmit.len() > MAX_UNCOUNTED
+            && self.large.is_none()
+        {
+            let mut event = BytesMut::new();
+            write_event(&mut event, &transmit);
+            let (large, cut) = unread.hold([Bytes::new(), event.freeze(), Bytes::new()]);
+            self.large = Some(large);
+            return cut;
         }
         self.messages.push_back(transmit);
+        CutResponses::default()
+    }
+
+    /// Applies the limit on large responses from now on, and to the one that waits.
+    fn limit_unread(&mut self, unread: &Arc<UnreadResponses>) -> CutResponses {
+        self.unread = Some(Arc::clone(unread));
+        let is_response = |last: &mut Transmit| last.kind == TransmitKind::Response;
+        let response = self.messages.pop_back_if(is_response);
+        response.map_or_else(CutResponses::default, |response| self.push(response))
     }
 
     fn pop(&mut self) -> Option<Transmit> {
@@ -213,6 +244,20 @@ impl ResponseStreams {
         }
     }
 
+    /// Keeps a large response of a stream of events within a limit, where there is no log.
+    pub(in super::super) fn limit_unread(&mut self, id: StreamId, unread: &Arc<UnreadResponses>) {
+        if let Some(stream) = self.streams.get_mut(id)
+            && let Output::Queue(queue) = &mut stream.output
+        {
+            self.cut_responses.append(queue.limit_unread(unread));
+        }
+    }
+
+    /// Takes the responses that were cut, if there are any.
+    pub(super) fn take_cut_responses(&mut self) -> Option<CutResponses> {
+        (!self.cut_responses.is_empty()).then(|| std::mem::take(&mut self.cut_responses))
+    }
+
     /// Moves what is queued on a stream into the log.
     fn move_to_log(&mut self, now: Instant, id: StreamId, revision: Option<Revision>) {
         if self.log(revision).is_none() {
@@ -224,7 +269,7 @@ impl ResponseStreams {
         let Output::Queue(queue) = &mut stream.output else {
             return;
         };
-        if queue.is_cut {
+        if queue.is_cut || queue.large.is_some() {
             return;
         }
         // Without room in the log the stream goes on as it is.
@@ -362,7 +407,8 @@ impl ResponseStreams {
                 if self.unclaimed.messages.len() >= MAX_UNCLAIMED {
                     self.unclaimed.pop();
                 }
-                self.unclaimed.push(transmit);
+                // None of these is a response.
+                let _ = self.unclaimed.push(transmit);
                 self.unclaimed.is_cut = false;
                 return;
             }
@@ -378,7 +424,7 @@ impl ResponseStreams {
         };
         stream.has_ended |= is_response;
         match &mut stream.output {
-            Output::Queue(queue) => queue.push(transmit),
+            Output::Queue(queue) => self.cut_responses.append(queue.push(transmit)),
             Output::Log(_) => {
                 if let Some(log) = &mut self.log {
                     log.append(clock.now(), id, &transmit);
@@ -581,6 +627,9 @@ impl ResponseStreams {
         }
         if let Some(transmit) = queue.pop() {
             return Poll::Ready(StreamOutput::Message(transmit));
+        }
+        if let Some(response) = queue.large.take() {
+            return Poll::Ready(StreamOutput::Large(response));
         }
         if stream.has_ended {
             return Poll::Ready(StreamOutput::End);
