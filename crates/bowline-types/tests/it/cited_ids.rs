@@ -70,7 +70,6 @@ const PENDING: &[(&str, &str)] = &[
     ("F-SE-02", "the HTTP client"),
     ("F-SE-04", "the HTTP client"),
     ("F-SE-05", "the HTTP client"),
-    ("F-SE-15", "sessions in a store"),
     ("F-CP-16", "Windows, which is not tested"),
     ("F-SD-05", "the HTTP client"),
     (

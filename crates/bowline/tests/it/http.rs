@@ -25,4 +25,5 @@ mod socket;
 mod stateless;
 mod streams;
 pub(crate) mod support;
+mod unread_responses;
 pub(crate) mod wire;

@@ -176,7 +176,9 @@ impl CutResponses {
 
     /// Adds others.
     pub(in crate::server) fn append(&mut self, mut others: Self) {
-        self.0.append(&mut others.0);
+        if !others.is_empty() {
+            self.0.append(&mut others.0);
+        }
     }
 
     /// Logs them, if there are any, and frees their memory. Must not be called with a lock.
