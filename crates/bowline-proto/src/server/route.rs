@@ -181,9 +181,7 @@ impl Router<'_, '_> {
                 Err(self.out_of_era(&request))
             };
         }
-        let version = meta
-            .version
-            .and_then(|version| version.reader().string().ok());
+        let version = meta.version.and_then(|version| version.to_text().ok());
         let Some(version) = version else {
             return Err(missing_version(&request.id));
         };
@@ -290,7 +288,7 @@ impl Router<'_, '_> {
                 .and_then(|params| params.members()?.find(|(key, _)| key.is(member)))
                 .map(|(_, name)| name),
         };
-        let name = name.and_then(|name| name.reader().string().ok());
+        let name = name.and_then(|name| name.to_text().ok());
         let Some(name) = name else {
             // Without the member the parameters are invalid, which the handler reports.
             return Ok(());

@@ -291,9 +291,7 @@ impl SessionShared {
                 let session = Session::resume(now, config, remains.record);
                 (session, remains.client, remains.streams)
             }
-            None if log.is_some() => (Session::new(now, config), None, new_streams()),
-            // No event has an id, so that the numbers of the streams stay inside.
-            None => (Session::new(now, config), None, StreamsRecord::default()),
+            None => (Session::new(now, config), None, new_streams()),
         };
         let streams = ResponseStreams::new(log, streams, session.revision());
         let mut core =
