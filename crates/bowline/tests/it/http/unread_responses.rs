@@ -81,8 +81,8 @@ async fn read(mut reply: Reply) -> Result<String, String> {
         }
     }
     let response = if reply.is_stream() {
-        let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
-        data.last().unwrap()
+        let mut data = body.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.next_back().unwrap()
     } else {
         assert_eq!(reply.header("content-length"), None, "the listener adds it");
         &body
