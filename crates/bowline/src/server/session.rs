@@ -7,7 +7,7 @@
 //! Files: `driver` moves bytes and events between the stream and the core, `wakeup` is one wake-up
 //! of it, `driver_slot` decides which task runs it, `session_shutdown` ends it in phases,
 //! `dispatch_inbound` queues what the client sends and runs it, `handler_run` is one handler that
-//! runs, `http_requests` and `response_streams` are what a session over HTTP has in place of a driver
+//! runs, `http_requests`, `http_drain`, `response_streams` and `response_queue` are what a session over HTTP has in place of a driver
 //! (`legacy_stream` instead of the latter, with the transport of 2024-11-05), `stream_log` keeps the
 //! events of its streams for clients that resume them, `stored_session` is what a store needs of one,
 //! `blocking_quota` limits the session's threads, `change_notifications` and
@@ -22,11 +22,15 @@ mod driver;
 mod driver_slot;
 mod handler_run;
 #[cfg(feature = "http-server")]
+mod http_drain;
+#[cfg(feature = "http-server")]
 mod http_requests;
 #[cfg(feature = "http-server")]
 mod legacy_stream;
 mod listen_subscriptions;
 mod pending_url_elicitations;
+#[cfg(feature = "http-server")]
+mod response_queue;
 #[cfg(feature = "http-server")]
 mod response_streams;
 mod session_shutdown;

@@ -10,23 +10,24 @@ use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use bowline_proto::server::{
-    ClientInfo, EventId, EventReader, ReplayError, RequestContext, Session, SessionConfig,
-    SessionEvent, SessionPhase, SessionRecord, StatelessRequest, UnknownRequest,
+    ClientInfo, EventId, EventReader, ReplayError, Session, SessionConfig, SessionPhase,
+    SessionRecord, StatelessRequest, UnknownRequest,
 };
-use bowline_proto::{Instant, Payload, RequestKey, StreamId, Transmit};
+use bowline_proto::{Instant, RequestKey, StreamId, Transmit};
 use bowline_types::envelope::Envelope;
 use bowline_types::{Method, Revision};
 use bytes::Bytes;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::sleep;
 
-use super::dispatch_inbound::{InboundMessage, InboundNotification, Invocation, InvocationOutcome};
+use super::dispatch_inbound::{InboundMessage, Invocation, InvocationOutcome};
 use super::driver_slot::ReplacementContext;
 use super::handler_run::{CANCEL_GRACE, HandlerRun};
+use super::http_drain::Drained;
 use super::response_streams::{ResponseStreams, StreamOutput, StreamStart, StreamsRecord};
 use super::session_shutdown::DEFAULT_SHUTDOWN_DEADLINE;
 use super::stream_log::LogSettings;
@@ -38,9 +39,8 @@ use crate::server::context::Context;
 use crate::server::http::{HttpRequestParts, UnreadResponses};
 use crate::server::principal::Principal;
 use crate::server::server_core::ServerCore;
-use crate::server::service::{ClientRequest, MethodName};
+use crate::server::service::ClientRequest;
 use crate::server::session_set::ShutdownMode;
-use crate::server::telemetry::Notice;
 
 /// The message of a POST.
 pub(in super::super) enum PostMessage<'a> {
@@ -56,187 +56,6 @@ impl PostMessage<'_> {
     /// Returns `true` if it opens a stream that has no end of its own.
     pub(in super::super) fn is_listen(&self) -> bool {
         matches!(self, Self::Stateless(request) if request.method == Method::Listen)
-    }
-}
-
-/// What came of a call into the core, to be done without its lock.
-#[derive(Default)]
-#[must_use]
-pub(super) struct Drained {
-    wakers: Vec<Waker>,
-    cancelled: Vec<Context>,
-    /// Requests that the client has cancelled: no response follows.
-    unanswered: Vec<RequestKey>,
-    inbound: Vec<InboundMessage>,
-    notices: Vec<Notice>,
-}
-
-impl Drained {
-    /// Wakes and cancels. Returns what has to be run.
-    pub(super) fn finish(self, shared: &SessionShared) -> Vec<InboundMessage> {
-        for notice in self.notices {
-            notice.emit(&shared.span);
-        }
-        for waker in self.wakers {
-            waker.wake();
-        }
-        for context in self.cancelled {
-            context.cancel();
-        }
-        self.inbound
-    }
-
-    /// As [`finish`](Self::finish), where no message of the client can have arrived.
-    pub(super) fn finish_outbound(self, shared: &SessionShared) {
-        let inbound = self.finish(shared);
-        debug_assert!(inbound.is_empty(), "only a POST brings messages");
-    }
-}
-
-impl SessionCore {
-    /// Moves the core's messages to their streams, and handles its events.
-    pub(super) fn drain_http(&mut self, clock: Clock) -> Drained {
-        let mut drained = Drained::default();
-        // First, as an event may end the stream of what was sent before.
-        let mut has_sent = self.take_transmits(clock);
-        while let Some(event) = self.session.poll_event() {
-            self.handle_http_event(event, clock, &mut drained);
-        }
-        has_sent |= self.take_transmits(clock);
-        if has_sent {
-            self.send_unsent_completions();
-        }
-        if let Some(streams) = &mut self.streams {
-            drained.wakers.append(&mut streams.take_wakers());
-            if let Some(cut) = streams.take_cut_responses() {
-                drained.notices.push(Notice::ResponsesCut(cut));
-            }
-        }
-        if let Some(stream) = &mut self.legacy_stream {
-            let has_ended = self.session.phase() == SessionPhase::Closed;
-            drained.wakers.extend(stream.take_waker(has_ended));
-        }
-        drained
-    }
-
-    /// Moves the core's messages to their streams. Returns `true` if there were some.
-    fn take_transmits(&mut self, clock: Clock) -> bool {
-        let mut has_sent = false;
-        while let Some(transmit) = self.session.poll_transmit() {
-            has_sent = true;
-            if let Some(stream) = &mut self.legacy_stream {
-                stream.push(transmit);
-            } else if let Some(streams) = &mut self.streams {
-                streams.queue(transmit, clock, self.session.revision());
-            }
-        }
-        has_sent
-    }
-
-    fn handle_http_event(&mut self, event: SessionEvent, clock: Clock, drained: &mut Drained) {
-        match event {
-            SessionEvent::Initialized(client) => {
-                drained.notices.push(Notice::Connected {
-                    client: Some(client.info.clone()),
-                    revision: client.revision,
-                });
-                self.client = Some(Arc::from(client));
-            }
-            SessionEvent::Request {
-                request,
-                method,
-                params,
-                context,
-            } => drained.inbound.push(self.inbound(
-                request,
-                MethodName::Known(method),
-                params,
-                context,
-            )),
-            SessionEvent::UnknownRequest {
-                request,
-                method,
-                params,
-                context,
-            } => drained.inbound.push(self.inbound(
-                request,
-                MethodName::Unknown(method),
-                params,
-                context,
-            )),
-            SessionEvent::RequestCancelled(key) => {
-                if let Some(streams) = &mut self.streams {
-                    streams.forget_request(clock.now(), key);
-                }
-                drained.unanswered.push(key);
-                self.end_http_handler(key, clock, drained);
-            }
-            SessionEvent::RequestTimedOut(key) => self.end_http_handler(key, clock, drained),
-            SessionEvent::Ended {
-                call,
-                outcome,
-                sent,
-            } => {
-                if let Some(question) = self.pending_questions.get_mut(call) {
-                    question.outcome = Some((outcome, sent));
-                    drained.wakers.extend(question.waker.take());
-                }
-            }
-            SessionEvent::Notification { method, params } => {
-                let method = MethodName::Known(method);
-                let notification = InboundNotification { method, params };
-                drained
-                    .inbound
-                    .push(InboundMessage::Notification(notification));
-            }
-            SessionEvent::UnknownNotification { method, params } => {
-                let method = MethodName::Unknown(method);
-                let notification = InboundNotification { method, params };
-                drained
-                    .inbound
-                    .push(InboundMessage::Notification(notification));
-            }
-            SessionEvent::Closed(reason) => {
-                drained.notices.push(Notice::Ended {
-                    reason: reason.name(),
-                });
-                drained.cancelled.extend(self.running.values().cloned());
-                if let Some(streams) = &mut self.streams {
-                    streams.end_all(clock.now());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn inbound(
-        &self,
-        key: RequestKey,
-        method: MethodName,
-        params: Option<Payload>,
-        stateless: Option<Box<RequestContext>>,
-    ) -> InboundMessage {
-        let revision = match &stateless {
-            Some(stateless) => Some(stateless.revision),
-            None => self.session.revision(),
-        };
-        InboundMessage::Request {
-            key,
-            method,
-            params,
-            stateless,
-            revision: revision.unwrap_or(Revision::LATEST),
-        }
-    }
-
-    /// Ends the handler of a request that is not answered by it any more.
-    fn end_http_handler(&mut self, key: RequestKey, clock: Clock, drained: &mut Drained) {
-        if self.listens.close(key) {
-            self.session.release(clock.now(), key);
-        } else if let Some(context) = self.running.get(&key) {
-            drained.cancelled.push(context.clone());
-        }
-        // A handler that is polled in place is cancelled when it is registered as running.
     }
 }
 

@@ -15,7 +15,7 @@ use bowline_types::envelope::Envelope;
 use bytes::Bytes;
 
 use super::http_requests::{HttpSessionStart, SessionTimer};
-use super::response_streams::{MAX_STREAM_BYTES, MAX_STREAM_MESSAGES};
+use super::response_queue::{MAX_STREAM_BYTES, MAX_STREAM_MESSAGES};
 use super::{SessionCore, SessionShared};
 use crate::clock::Clock;
 use crate::log_names::entered;

@@ -10,7 +10,6 @@
 //! go through the session's [log](super::stream_log) from then on. Such a stream outlives its
 //! connection: it ends with its response.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
@@ -18,20 +17,11 @@ use std::time::Duration;
 use bowline_proto::server::{EventId, EventReader, EventRecord, Read, ReplayError, StreamHead};
 use bowline_proto::{Instant, MonotonicTable, RequestKey, StreamId, Transmit, TransmitKind};
 use bowline_types::Revision;
-use bytes::{Bytes, BytesMut};
 
+use super::response_queue::Queue;
 use super::stream_log::{LogSettings, StreamLog};
 use crate::clock::Clock;
-use crate::server::http::{
-    CutResponses, MAX_UNCOUNTED, UnreadResponse, UnreadResponses, write_event,
-};
-
-/// Bytes of notifications and requests that may wait on one stream that can't be resumed. Beyond it
-/// the stream is cut.
-pub(in super::super) const MAX_STREAM_BYTES: usize = 1024 * 1024;
-
-/// Messages that may wait on one such stream, for those that are small.
-pub(in super::super) const MAX_STREAM_MESSAGES: usize = 1000;
+use crate::server::http::{CutResponses, UnreadResponse, UnreadResponses};
 
 /// Messages that belong to no request and are kept until there is a GET, where there is no log.
 const MAX_UNCLAIMED: usize = 100;
@@ -87,20 +77,6 @@ enum Output {
     Log(Option<EventReader>),
 }
 
-/// Messages that can't be resumed.
-#[derive(Debug, Default)]
-struct Queue {
-    messages: VecDeque<Transmit>,
-    /// The response, if it is large, as an event. It is the last message.
-    large: Option<UnreadResponse>,
-    /// The limit on large responses, once this is a stream of events.
-    unread: Option<Arc<UnreadResponses>>,
-    /// Bytes of the messages, without responses.
-    bytes: usize,
-    /// `true` if messages were dropped since the client doesn't read.
-    is_cut: bool,
-}
-
 /// A body's right to read a stream of events. `None` if the stream can't be resumed.
 #[derive(Debug, Default)]
 pub(in super::super) struct StreamStart {
@@ -135,54 +111,6 @@ pub(in super::super) enum StreamOutput {
 impl Default for Output {
     fn default() -> Self {
         Self::Queue(Queue::default())
-    }
-}
-
-impl Queue {
-    /// Returns `true` if another notification or request of this length can wait.
-    fn has_room(&self, bytes: usize) -> bool {
-        !self.is_cut
-            && self.bytes + bytes <= MAX_STREAM_BYTES
-            && self.messages.len() < MAX_STREAM_MESSAGES
-    }
-
-    /// Queues a message, unless too many wait. Responses always find room: requests are limited, and
-    /// large ones on streams of events [together](UnreadResponses). Returns those that it cuts.
-    fn push(&mut self, transmit: Transmit) -> CutResponses {
-        if transmit.kind != TransmitKind::Response {
-            if !self.has_room(transmit.len()) {
-                self.is_cut = true;
-                return CutResponses::default();
-            }
-            self.bytes += transmit.len();
-        } else if let Some(unread) = &self.unread
-            && transmit.len() > MAX_UNCOUNTED
-            && self.large.is_none()
-        {
-            let mut event = BytesMut::new();
-            write_event(&mut event, &transmit);
-            let (large, cut) = unread.hold([Bytes::new(), event.freeze(), Bytes::new()]);
-            self.large = Some(large);
-            return cut;
-        }
-        self.messages.push_back(transmit);
-        CutResponses::default()
-    }
-
-    /// Applies the limit on large responses from now on, and to the one that waits.
-    fn limit_unread(&mut self, unread: &Arc<UnreadResponses>) -> CutResponses {
-        self.unread = Some(Arc::clone(unread));
-        let is_response = |last: &mut Transmit| last.kind == TransmitKind::Response;
-        let response = self.messages.pop_back_if(is_response);
-        response.map_or_else(CutResponses::default, |response| self.push(response))
-    }
-
-    fn pop(&mut self) -> Option<Transmit> {
-        let transmit = self.messages.pop_front()?;
-        if transmit.kind != TransmitKind::Response {
-            self.bytes -= transmit.len();
-        }
-        Some(transmit)
     }
 }
 

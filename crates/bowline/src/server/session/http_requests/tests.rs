@@ -1,5 +1,7 @@
 //! What can't be reached from outside: a session that ends just before a stream of it is opened.
 
+use std::task::Waker;
+
 use super::*;
 use crate::server::Server;
 use crate::server::http::HttpConfig;
