@@ -160,7 +160,7 @@ impl Payload {
         };
         let place = |part| place_in(params.as_str(), part);
         let arguments = seen.arguments.map(place);
-        // A place that can't be told is not to be taken for a missing member.
+        // A place that isn't known must not be taken for a missing member.
         if arguments != Some(None) {
             let arguments = arguments.flatten();
             self.call = place(name).map(|name| CallPlaces { name, arguments });

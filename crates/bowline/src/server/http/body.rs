@@ -177,7 +177,7 @@ pub(super) struct Events {
     keep_alive_interval: Duration,
     /// Ends a stream that has become old.
     max_age: Option<Pin<Box<Sleep>>>,
-    /// What the client is told to wait before it resumes the stream.
+    /// How long the client is to wait before it resumes the stream.
     reconnect_delay: Option<Duration>,
     /// What is sent before anything else.
     preamble: Option<Bytes>,

@@ -76,7 +76,7 @@ pub trait SessionStore: Send + Sync + 'static {
         ttl: Duration,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Removes a record, whoever has claimed it. Returns `true` if there was one.
+    /// Removes a record, whichever node has claimed it. Returns `true` if there was one.
     ///
     /// # Errors
     ///

@@ -156,13 +156,13 @@ async fn poll_next_once<S: BusSubscription>(subscription: &mut S) -> Option<Deli
     .await
 }
 
-/// A subscriber that is too slow is told so, exactly where messages are missing.
+/// A subscriber that is too slow learns of it, exactly where messages are missing.
 async fn lag<H>(harness: &H) -> Checked
 where
     H: StoreHarness,
     H::Store: Bus,
 {
-    let rule = Rule("bus: a slow subscriber is told what it has missed");
+    let rule = Rule("bus: a slow subscriber learns what it has missed");
     let bus = harness.open().await;
     let mut subscription = rule.succeeds("subscribe", bus.subscribe(&key("a")).await)?;
     for number in 1..=FLOOD {

@@ -37,7 +37,7 @@ const DEFECTS: [(Defect, &str); 7] = [
     (LosesWhenCancelled, "bus: waiting can be cancelled"),
     (
         DropsSilently,
-        "bus: a slow subscriber is told what it has missed",
+        "bus: a slow subscriber learns what it has missed",
     ),
     (RepeatsLast, ORDER),
 ];

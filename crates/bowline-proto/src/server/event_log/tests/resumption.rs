@@ -195,7 +195,7 @@ fn a_connection_without_an_id_reads_what_was_not_read_yet() {
     assert_eq!(read_all(&mut log, &second.reader), "7-2=b Pending");
     log.detach(at(0), second.reader);
     log.append(at(1), stream(7), message("c")).unwrap();
-    // What nobody read and what is gone is left out.
+    // What no connection has read, and what is gone, is left out.
     log.append(at(200), stream(7), message("d")).unwrap();
     let third = log.continue_stream(at(302), stream(7)).unwrap();
     assert!(!third.displaced);

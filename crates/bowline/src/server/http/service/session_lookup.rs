@@ -49,7 +49,7 @@ impl Inner {
     ///
     /// # Errors
     ///
-    /// 503 if the store can't be used, since then nobody knows if there is one.
+    /// 503 if the store can't be used, since then it is unknown if there is one.
     pub(super) async fn find_session(
         &self,
         target: &RequestSession,

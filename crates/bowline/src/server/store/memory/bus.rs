@@ -64,7 +64,7 @@ impl MemoryBus {
     }
 
     /// Sets the most messages that wait for one subscriber. Default 256; beyond it the oldest ones
-    /// are dropped, and the subscriber is told.
+    /// are dropped, and the subscriber learns of it.
     #[must_use]
     pub fn max_messages(mut self, count: usize) -> Self {
         self.limits.messages = count;
@@ -72,7 +72,7 @@ impl MemoryBus {
     }
 
     /// Sets the most bytes of messages that wait for one subscriber. Default 1 MiB; beyond it the
-    /// oldest ones are dropped, and the subscriber is told.
+    /// oldest ones are dropped, and the subscriber learns of it.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.limits.bytes = bytes;
