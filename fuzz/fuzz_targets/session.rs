@@ -41,7 +41,8 @@ fuzz_target!(|data: &[u8]| {
             }
             (1, about) => {
                 let about = about.filter(|_| argument & 1 == 1);
-                let _ = session.send_request(now, about, CallRequest::new("roots/list", Bytes::new()));
+                let _ =
+                    session.send_request(now, about, CallRequest::new("roots/list", Bytes::new()));
             }
             (2, _) => {
                 now = now + Duration::from_secs(u64::from(argument));

@@ -117,7 +117,9 @@ fn check<T: Wire + Debug + PartialEq>(text: &str) {
         };
         // The revision may lack something; what it has is written and read without a change.
         let known = T::from_json(json.as_str()).expect("what was written is readable");
-        let again = known.to_json(revision).expect("what was written can be written again");
+        let again = known
+            .to_json(revision)
+            .expect("what was written can be written again");
         assert_eq!(again, json, "{revision}");
     }
 }
