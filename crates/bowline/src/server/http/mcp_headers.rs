@@ -42,7 +42,9 @@ pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<EventId>, Http
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(HttpRefusal::bad_request("Last-Event-ID is repeated"));
+        return Err(HttpRefusal::bad_request(
+            "the header Last-Event-ID was sent more than once",
+        ));
     }
     let id = EventId::parse(value.as_bytes().trim_ascii()).map_err(ReplayError::from);
     id.map(Some).map_err(|error| error.refusal().into())

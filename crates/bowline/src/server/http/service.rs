@@ -180,7 +180,7 @@ impl Inner {
         };
         let mut response = match self.check(&parts, &origin) {
             Ok(None) => match self.config.authenticate_request(&mut parts).await {
-                // Whether it is refused at the end of the server depends on its message.
+                // A server that ends refuses some messages of a POST only.
                 Ok(()) if parts.method == Method::POST => self.post(parts, body).await,
                 Ok(()) if self.core.sessions.has_ended() => self.refuse(server_ends()),
                 Ok(()) if parts.method == Method::GET => Box::pin(self.get(&parts)).await,

@@ -141,8 +141,8 @@ where
     let rule = Rule("events: a read has the events after an id, in order");
     let (store, ttl) = (harness.open().await, harness.ttl());
     let stream = stream(rule, harness, &store).await?;
-    let nobody = StreamKey::new(key("log"), StreamId::new(u64::MAX));
-    rule.returns("read of no stream", store.read(&nobody, 0, 10).await, None)?;
+    let missing = StreamKey::new(key("log"), StreamId::new(u64::MAX));
+    rule.returns("read of no stream", store.read(&missing, 0, 10).await, None)?;
     for sequence in 1..=12 {
         let appended = store.append(&stream, event(sequence), ttl).await;
         rule.returns("append", appended, ())?;
@@ -190,14 +190,14 @@ where
     let after = rule.succeeds("read", store.read(&stream, 0, 1).await)?;
     let heads = [before, after].map(|read| read.map(|read| read.head));
     rule.requires(heads[0] == heads[1], "append changes the head")?;
-    let nobody = StreamKey::new(key("other log"), stream.stream);
-    let written = store.write_head(&nobody, Bytes::new(), ttl).await;
+    let missing = StreamKey::new(key("other log"), stream.stream);
+    let written = store.write_head(&missing, Bytes::new(), ttl).await;
     rule.fails("write_head of no stream", written, StoreError::Missing)?;
-    let appended = store.append(&nobody, event(1), ttl).await;
+    let appended = store.append(&missing, event(1), ttl).await;
     rule.fails("append to no stream", appended, StoreError::Missing)?;
-    let trimmed = store.trim(&nobody, 1).await;
+    let trimmed = store.trim(&missing, 1).await;
     rule.fails("trim of no stream", trimmed, StoreError::Missing)?;
-    rule.returns("read of no stream", store.read(&nobody, 0, 1).await, None)
+    rule.returns("read of no stream", store.read(&missing, 0, 1).await, None)
 }
 
 async fn ttl<H>(harness: &H) -> Checked

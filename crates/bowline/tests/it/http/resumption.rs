@@ -255,7 +255,7 @@ async fn each_id_that_can_not_be_resumed_is_refused_with_its_reason() {
         .headers_mut()
         .append("last-event-id", "1-1".parse().unwrap());
     let error = refusal(twice.send(repeated).await, 400).await;
-    assert!(error.contains("repeated"), "{error}");
+    assert!(error.contains("more than once"), "{error}");
     // Another session has no such stream, and the session of another principal doesn't exist.
     let other = client.open_session("2025-11-25", json!({})).await;
     let error = refusal(other.get_after(&last).await, 400).await;

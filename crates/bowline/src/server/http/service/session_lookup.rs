@@ -200,7 +200,7 @@ impl Inner {
             && let Err(error) = stored.remove(id).await
         {
             // It expires.
-            tracing::debug!(%error, "a session that was not opened stays in the store");
+            tracing::debug!(%error, "the record of a refused session stays in the store until it expires");
         }
         Err(too_many_sessions(too_many))
     }
